@@ -101,7 +101,9 @@ const program = ({ watch, sourcemap }: Given): Options => ({
   async onSuccess() {
     writeFileSync('dist/main.js', readFileSync('dist/main.js', 'utf8').replace('#!/usr/bin/env node\n', HEAD));
     if (sourcemap) addLineToMap('dist/main.js.map');
-    execFileSync(process.execPath, ['scripts/build-rules.mjs', 'dist/block'], { stdio: ['ignore', 'ignore', 'inherit'] });
+    execFileSync(process.execPath, ['scripts/build-rules.mjs', 'dist/block'], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     execFileSync(process.execPath, ['scripts/run-ts.mjs', '--no-build', 'scripts/write-openapi.ts'], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
@@ -110,7 +112,9 @@ const program = ({ watch, sourcemap }: Given): Options => ({
       copyFileSync(from, join('dist', to));
     }
     for (const [file, packages] of Object.entries(BUNDLED)) {
-      const licences = packages.map((name) => `${name}\n\n${readFileSync(join('node_modules', name, 'LICENSE'), 'utf8')}`);
+      const licences = packages.map(
+        (name) => `${name}\n\n${readFileSync(join('node_modules', name, 'LICENSE'), 'utf8')}`,
+      );
       writeFileSync(`dist/${file}.LICENSES.txt`, licences.join('\n\n'));
     }
     if (watch) return startServer();

@@ -41,10 +41,18 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'tests', include: tests, setupFiles: 'test/fixtures/no-processes.ts', sequence: { groupOrder: 0 } },
+        test: {
+          name: 'tests',
+          include: tests,
+          setupFiles: 'test/fixtures/no-processes.ts',
+          sequence: { groupOrder: 0 },
+        },
       },
       { extends: true, test: { ...PROCESS_LIMITS, name: 'service', include: service, sequence: { groupOrder: 1 } } },
-      { extends: true, test: { ...PROCESS_LIMITS, name: 'browser', include: browser, retry: 1, sequence: { groupOrder: 1 } } },
+      {
+        extends: true,
+        test: { ...PROCESS_LIMITS, name: 'browser', include: browser, retry: 1, sequence: { groupOrder: 1 } },
+      },
       { extends: true, test: { ...PROCESS_LIMITS, name: 'trials', include: trials, sequence: { groupOrder: 2 } } },
       {
         extends: true,

@@ -20,6 +20,8 @@ const [before, after] = await Promise.all(
   [baseline, now].map((png) => sharp(png).ensureAlpha().raw().toBuffer({ resolveWithObject: true })),
 );
 const isSameSize = before.info.width === after.info.width && before.info.height === after.info.height;
-const changed = isSameSize ? before.data.filter((value, at) => Math.abs(value - after.data[at]) > 8).length : after.data.length;
+const changed = isSameSize
+  ? before.data.filter((value, at) => Math.abs(value - after.data[at]) > 8).length
+  : after.data.length;
 console.log(changed === 0 ? `${url} looks as before` : `${url} has changed: ${picture.cdn_url}`);
 process.exitCode = changed === 0 ? 0 : 1;

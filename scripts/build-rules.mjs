@@ -79,7 +79,9 @@ function ownerAbove(host, owner) {
 function withEngines(builtIn) {
   const engines = {};
   for (const category of Object.keys(builtIn.hosts)) {
-    const text = [...builtIn.hosts[category].map((host) => `||${host}^$third-party`), ...builtIn.rules[category]].join('\n');
+    const text = [...builtIn.hosts[category].map((host) => `||${host}^$third-party`), ...builtIn.rules[category]].join(
+      '\n',
+    );
     const engine = FiltersEngine.parse(text, ENGINE_OPTIONS);
     engines[category] = Buffer.from(engine.serialize()).toString('base64');
   }
@@ -108,7 +110,9 @@ export async function writeBlockingAssets(directory) {
   await writeFile(passing('rules.json'), JSON.stringify(withEngines(builtInRules())));
   await Promise.all([
     bundleListThread(passing('list-thread.mjs')),
-    bundleForPage(join(root, 'src/render/in-page/consent/platforms.ts')).then((script) => writeFile(passing('consent-page.js'), script)),
+    bundleForPage(join(root, 'src/render/in-page/consent/platforms.ts')).then((script) =>
+      writeFile(passing('consent-page.js'), script),
+    ),
   ]);
   await copyFile(join(root, 'node_modules/@duckduckgo/autoconsent/LICENSE'), passing('consent-page.LICENSE.txt'));
   for (const name of ASSETS) await rename(passing(name), join(directory, name));
@@ -118,5 +122,6 @@ if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(
   const directory = resolve(process.argv[2] ?? join(root, 'dist'));
   await writeBlockingAssets(directory);
   const { hosts, rules } = JSON.parse(await readFile(join(directory, 'rules.json'), 'utf8'));
-  for (const name of Object.keys(hosts)) console.log(`${name}: ${hosts[name].length} hosts, ${rules[name].length} rules`);
+  for (const name of Object.keys(hosts))
+    console.log(`${name}: ${hosts[name].length} hosts, ${rules[name].length} rules`);
 }

@@ -13,8 +13,14 @@ export function builtModulesForEsbuild() {
   return {
     name: 'built-modules',
     setup(bundler) {
-      bundler.onResolve({ filter: ASKED }, ({ path, importer }) => ({ path: entryOf(path, importer), namespace: 'built-modules' }));
-      bundler.onLoad({ filter: /./, namespace: 'built-modules' }, async ({ path }) => ({ contents: await asModule(path), loader: 'js' }));
+      bundler.onResolve({ filter: ASKED }, ({ path, importer }) => ({
+        path: entryOf(path, importer),
+        namespace: 'built-modules',
+      }));
+      bundler.onLoad({ filter: /./, namespace: 'built-modules' }, async ({ path }) => ({
+        contents: await asModule(path),
+        loader: 'js',
+      }));
     },
   };
 }

@@ -2,4 +2,6 @@
 import { ensureInstalled, run } from './prepare.mjs';
 
 await ensureInstalled();
-run(process.execPath, ['node_modules/tsup/dist/cli-default.js', '--watch', 'src', '--watch', 'docs', '--sourcemap'], { stdio: 'inherit' });
+run(process.execPath, ['node_modules/tsup/dist/cli-default.js', '--watch', 'src', '--watch', 'docs', '--sourcemap'], {
+  stdio: 'inherit',
+});

@@ -36,7 +36,11 @@ const HIDDEN_FILES = [
 ];
 const HIDDEN_TOOL = '/usr/bin/apt-get';
 /** They depend most on which browser it is. */
-const TESTS_OF_A_CLONE = ['test/render/pool/browser-pool.test.ts', 'test/render/pool/watchdog.test.ts', 'test/cli/npm-start.test.ts'];
+const TESTS_OF_A_CLONE = [
+  'test/render/pool/browser-pool.test.ts',
+  'test/render/pool/watchdog.test.ts',
+  'test/cli/npm-start.test.ts',
+];
 const WAYS = { registry: fromRegistry, tarball: fromTarball, npx: fromNpx, clone: fromClone };
 
 const { values, positionals } = parseArgs({
@@ -44,7 +48,8 @@ const { values, positionals } = parseArgs({
   options: { from: { type: 'string', default: 'registry' }, browsers: { type: 'string', default: 'any' } },
 });
 const execute = promisify(execFile);
-const run = (command, args, options) => execute(command, args, { timeout: COMMAND_MS, maxBuffer: 64 << 20, ...options });
+const run = (command, args, options) =>
+  execute(command, args, { timeout: COMMAND_MS, maxBuffer: 64 << 20, ...options });
 const work = mkdtempSync(join(tmpdir(), 'first-hour-'));
 let failed = false;
 try {
@@ -79,15 +84,25 @@ async function tryWay(way, { pair, path, tarball }) {
   // Like /tmp: where the program is root, its browser is another user.
   chmodSync(temporary, 0o1777);
   const { STILLFRAME_CHROMIUM, STILLFRAME_DATA_DIR, ...ours } = process.env;
-  const env = { ...ours, PATH: path, TMPDIR: temporary, STILLFRAME_LISTS: 'false', STILLFRAME_LOG_FORMAT: 'json', STILLFRAME_PORT: '0' };
+  const env = {
+    ...ours,
+    PATH: path,
+    TMPDIR: temporary,
+    STILLFRAME_LISTS: 'false',
+    STILLFRAME_LOG_FORMAT: 'json',
+    STILLFRAME_PORT: '0',
+  };
   let title = `${way}, ${pair ?? process.version}`;
   try {
-    const versions = await Promise.all(['node', 'npm'].map(async (tool) => (await run(tool, ['--version'], { env })).stdout.trim()));
+    const versions = await Promise.all(
+      ['node', 'npm'].map(async (tool) => (await run(tool, ['--version'], { env })).stdout.trim()),
+    );
     title = `${way}, Node ${versions[0]}, npm ${versions[1]}`;
     const began = performance.now();
     const program = await WAYS[way]({ dir, env, tarball });
     const installMs = performance.now() - began;
-    for (const browser of values.browsers.split(',')) await tryBrowser({ title, browser, dir, env, temporary, program, installMs });
+    for (const browser of values.browsers.split(','))
+      await tryBrowser({ title, browser, dir, env, temporary, program, installMs });
   } catch (error) {
     fail(title, error);
   } finally {
@@ -103,7 +118,11 @@ async function tryBrowser({ title, browser, dir, env, temporary, program, instal
     command: [...around, ...program.command],
     tests: [...around, 'npm', 'test', '--', ...TESTS_OF_A_CLONE],
     keys: program.keys,
-    env: { ...env, STILLFRAME_DATA_DIR: join(dir, `data-${browser}`), ...(named === undefined ? {} : { STILLFRAME_CHROMIUM: named }) },
+    env: {
+      ...env,
+      STILLFRAME_DATA_DIR: join(dir, `data-${browser}`),
+      ...(named === undefined ? {} : { STILLFRAME_CHROMIUM: named }),
+    },
   };
   try {
     const pictureMs = installMs + (await firstPicture(place));
@@ -113,7 +132,9 @@ async function tryBrowser({ title, browser, dir, env, temporary, program, instal
     if (left.length > 0) throw new Error(`left in the temporary directory: ${left.join(', ')}`);
     const [install, picture] = [installMs, pictureMs].map((ms) => (ms / 1000).toFixed(1));
     const tested = program.isTested ? ', tests passed, started again' : '';
-    console.log(`${title}, browser ${browser}: installed after ${install} s, first picture after ${picture} s${tested}`);
+    console.log(
+      `${title}, browser ${browser}: installed after ${install} s, first picture after ${picture} s${tested}`,
+    );
   } catch (error) {
     fail(`${title}, browser ${browser}`, error);
     for (const name of readdirSync(temporary)) rmSync(join(temporary, name), { recursive: true, force: true });
@@ -152,7 +173,10 @@ async function install(what, { dir, env }) {
   await run('npm', ['install', ...what, '--no-fund', '--no-audit'], { cwd: dir, env });
   await run(
     'node',
-    ['-e', "import('stillframe/client').then(({ Stillframe }) => new Stillframe({ baseUrl: 'http://localhost', apiKey: 'x' }))"],
+    [
+      '-e',
+      "import('stillframe/client').then(({ Stillframe }) => new Stillframe({ baseUrl: 'http://localhost', apiKey: 'x' }))",
+    ],
     {
       cwd: dir,
       env,
@@ -179,7 +203,9 @@ async function runTests({ tests: [command, ...args], dir, env }) {
 
 /** Runs a command where no browser is found, and none can be installed by the system. */
 function withoutBrowsers() {
-  const files = [...HIDDEN_FILES, HIDDEN_TOOL].filter((path) => existsSync(path)).map((path) => `mount --bind /dev/null ${path}`);
+  const files = [...HIDDEN_FILES, HIDDEN_TOOL]
+    .filter((path) => existsSync(path))
+    .map((path) => `mount --bind /dev/null ${path}`);
   const cache = join(homedir(), '.cache/ms-playwright');
   const mounts = [...files, ...(existsSync(cache) ? [`mount -t tmpfs none ${cache}`] : [])].join(' && ');
   return ['unshare', '--mount', 'sh', '-c', `${mounts} && exec "$@"`, 'sh'];
@@ -192,7 +218,10 @@ async function firstPicture({ command: [command, ...args], keys: [program, ...fi
   const ended = new Promise((resolve) => server.once('close', resolve));
   try {
     const url = await untilReady(server);
-    const { stdout } = await run(program, [...first, 'keys', 'create', '--label', 'first', '--json'], { cwd: dir, env });
+    const { stdout } = await run(program, [...first, 'keys', 'create', '--label', 'first', '--json'], {
+      cwd: dir,
+      env,
+    });
     await takePicture(url, JSON.parse(stdout).secret);
     return performance.now() - began;
   } finally {
@@ -209,13 +238,17 @@ async function takePicture(url, secret) {
     body: JSON.stringify({ html: '<h1>The first picture</h1>', format: 'png' }),
   });
   const picture = Buffer.from(await answer.arrayBuffer());
-  if (answer.status !== 200 || picture.subarray(1, 4).toString() !== 'PNG') throw new Error(`${answer.status} ${picture.subarray(0, 300)}`);
+  if (answer.status !== 200 || picture.subarray(1, 4).toString() !== 'PNG')
+    throw new Error(`${answer.status} ${picture.subarray(0, 300)}`);
 }
 
 function untilReady(server) {
   return new Promise((resolve, reject) => {
     const said = [];
-    const timer = setTimeout(() => reject(new Error(`not ready in ${READY_MS / 1000} s: ${said.slice(-3).join(' ')}`)), READY_MS);
+    const timer = setTimeout(
+      () => reject(new Error(`not ready in ${READY_MS / 1000} s: ${said.slice(-3).join(' ')}`)),
+      READY_MS,
+    );
     const lines = createInterface({ input: server.stderr });
     lines.on('line', (line) => {
       said.push(line);

@@ -10,11 +10,18 @@ import { runWithProgress } from './run-with-progress.mjs';
 
 const PREBUILT_NODE_MAJOR = 22;
 /** They are npm's own for the installation that this is a part of, and must not hold for this one. */
-const OUTER = ['npm_config_global', 'npm_config_location', 'npm_config_prefix', 'npm_config_local_prefix', 'npm_config_dry_run'];
+const OUTER = [
+  'npm_config_global',
+  'npm_config_location',
+  'npm_config_prefix',
+  'npm_config_local_prefix',
+  'npm_config_dry_run',
+];
 
 const isNeeded = Number.parseInt(process.versions.node, 10) < PREBUILT_NODE_MAJOR;
 const isByProgram = process.argv[2] === '--now';
-if (isNeeded && (isByProgram || process.env.npm_command !== 'exec')) await install(isByProgram ? process.stderr : terminal());
+if (isNeeded && (isByProgram || process.env.npm_command !== 'exec'))
+  await install(isByProgram ? process.stderr : terminal());
 
 async function install(out) {
   const cwd = fileURLToPath(new URL('.', import.meta.url));
@@ -25,7 +32,11 @@ async function install(out) {
     'Node 20 needs an SQLite driver of its own, which is installed now. Where none can be downloaded, it is compiled: that takes one to five minutes, once. Node 22 and newer need none.\n',
   );
   const options = { cwd, env, shell: process.platform === 'win32', what: 'Installing the SQLite driver', out };
-  const { status, output } = await runWithProgress('npm', ['ci', '--no-fund', '--no-audit', '--foreground-scripts'], options);
+  const { status, output } = await runWithProgress(
+    'npm',
+    ['ci', '--no-fund', '--no-audit', '--foreground-scripts'],
+    options,
+  );
   if (status === 0) out.write('The SQLite driver is installed.\n');
   else console.error(`${output}\nThe SQLite driver for Node 20 could not be installed. Its own words are above.`);
   // A failure must not undo the installation of the package: captures from the command line need no driver.

@@ -12,11 +12,15 @@ import { createServer } from 'node:http';
  * @returns its address, and `close` to stop it
  */
 export async function startRegistry(tarball) {
-  const upstream = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  const upstream = execFileSync('npm', ['config', 'get', 'registry'], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).trim();
   const bytes = readFileSync(tarball);
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://registry').pathname;
-    if (path === '/stillframe') return void response.setHeader('content-type', 'application/json').end(JSON.stringify(packument));
+    if (path === '/stillframe')
+      return void response.setHeader('content-type', 'application/json').end(JSON.stringify(packument));
     if (path === '/stillframe.tgz') return void response.end(bytes);
     response.writeHead(302, { location: new URL(request.url.slice(1), upstream).href }).end();
   });
@@ -32,7 +36,8 @@ function close(server) {
 }
 
 function describe(file, bytes, address) {
-  const read = (path) => execFileSync('tar', ['-xzOf', file, `package/${path}`], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  const read = (path) =>
+    execFileSync('tar', ['-xzOf', file, `package/${path}`], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   const manifest = JSON.parse(read('package.json'));
   const hash = (algorithm, encoding) => createHash(algorithm).update(bytes).digest(encoding);
   const { name, version } = manifest;

@@ -72,7 +72,15 @@ const FAILURE_HEADERS: Record<string, Record<string, string>> = {
   503: RETRY_AFTER,
 };
 const INTEGER_HEADERS = new Set(['retry-after', 'x-width', 'x-height']);
-const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/bmp', 'image/gif', 'video/mp4', 'application/pdf'];
+const PICTURE_TYPES = [
+  'image/png',
+  'image/jpeg',
+  'image/webp',
+  'image/bmp',
+  'image/gif',
+  'video/mp4',
+  'application/pdf',
+];
 
 const METHODS = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
 
@@ -117,7 +125,10 @@ function responseOf({ description, data, json, picture, headers = {} }: Answer):
   const all = { 'x-request-id': 'id of this request', ...headers };
   return {
     description,
-    headers: mapValues(all, (text, name) => ({ description: text, schema: { type: INTEGER_HEADERS.has(name) ? 'integer' : 'string' } })),
+    headers: mapValues(all, (text, name) => ({
+      description: text,
+      schema: { type: INTEGER_HEADERS.has(name) ? 'integer' : 'string' },
+    })),
     ...(types.length === 0 ? {} : { content: Object.fromEntries(types) }),
   };
 }
@@ -227,9 +238,13 @@ function withDefault(description: string, value: unknown): string {
 function exampleOf(field: Schema, schemas: Schemas): unknown {
   if (field.examples !== undefined) return field.examples[0];
   if (field.example !== undefined) return field.example;
-  const { properties } = field.$ref === undefined ? field : (schemas[field.$ref.replace('#/components/schemas/', '')] ?? {});
+  const { properties } =
+    field.$ref === undefined ? field : (schemas[field.$ref.replace('#/components/schemas/', '')] ?? {});
   if (field.items !== undefined) return field.default ?? [exampleOf(field.items, schemas)];
-  if (properties === undefined) return field.default ?? field.enum?.[0] ?? (field.type === 'boolean' ? true : undefined);
-  const shown = Object.entries(properties).filter(([name]) => !UNUSUAL.has(name) && !(name === 'error' && 'data' in properties));
+  if (properties === undefined)
+    return field.default ?? field.enum?.[0] ?? (field.type === 'boolean' ? true : undefined);
+  const shown = Object.entries(properties).filter(
+    ([name]) => !UNUSUAL.has(name) && !(name === 'error' && 'data' in properties),
+  );
   return Object.fromEntries(shown.map(([name, inner]) => [name, exampleOf(inner, schemas)]));
 }

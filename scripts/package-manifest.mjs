@@ -37,7 +37,8 @@ function prepare() {
   mkdirSync(dirname(ORIGINAL), { recursive: true });
   writeFileSync(ORIGINAL, source);
   restoreIfInterrupted();
-  const { devDependencies, optionalDependencies, overrides, allowScripts, scarfSettings, ...manifest } = JSON.parse(source);
+  const { devDependencies, optionalDependencies, overrides, allowScripts, scarfSettings, ...manifest } =
+    JSON.parse(source);
   const packed = {
     ...manifest,
     scripts: { install: 'node dist/node20/install.mjs' },
@@ -84,12 +85,18 @@ function assertInstalled({ packages }) {
     if (path === '' || dev || optional) continue;
     const file = join(ROOT, path, 'package.json');
     const installed = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).version : 'not there';
-    if (installed !== version) throw new Error(`${path} is ${installed} and should be ${version}: run \`npm ci\` first`);
+    if (installed !== version)
+      throw new Error(`${path} is ${installed} and should be ${version}: run \`npm ci\` first`);
   }
 }
 
 function writeNode20Driver({ lockfileVersion, packages }, spec) {
-  const manifest = { name: 'stillframe-node20', version: '1.0.0', private: true, dependencies: { [NODE20_DRIVER]: spec } };
+  const manifest = {
+    name: 'stillframe-node20',
+    version: '1.0.0',
+    private: true,
+    dependencies: { [NODE20_DRIVER]: spec },
+  };
   const locked = Object.fromEntries([...closure(packages, NODE20_DRIVER)].map((path) => [path, entry(packages[path])]));
   const lock = { ...manifest, lockfileVersion, requires: true, packages: { '': manifest, ...locked } };
   mkdirSync(NODE20, { recursive: true });

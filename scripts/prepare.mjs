@@ -21,11 +21,15 @@ export async function ensureInstalled() {
     `Installing dependencies (${compiles() ? 'one to five minutes, once, since Node 20 compiles an SQLite driver; Node 22 and newer do not' : 'about a minute, once'}) …`,
   );
   const args = ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error'];
-  const { status, output } = await runWithProgress('npm', [...args, compiles() ? '--foreground-scripts' : '--ignore-scripts'], {
-    cwd: ROOT,
-    env: { ...process.env, ...headersAtHand() },
-    what: 'Installing dependencies',
-  });
+  const { status, output } = await runWithProgress(
+    'npm',
+    [...args, compiles() ? '--foreground-scripts' : '--ignore-scripts'],
+    {
+      cwd: ROOT,
+      env: { ...process.env, ...headersAtHand() },
+      what: 'Installing dependencies',
+    },
+  );
   if (status === 0) return;
   say(`${output}\n\`npm ci\` failed (${status}). Its own words are above.`);
   process.exit(1);

@@ -11,6 +11,7 @@ export default class RetriesReporter implements Reporter {
     );
     mkdirSync('test-results', { recursive: true });
     writeFileSync('test-results/retries.json', JSON.stringify(retried));
-    if (retried.length > 0) process.stdout.write(`\n${retried.length} passed only when repeated:\n  ${retried.join('\n  ')}\n`);
+    if (retried.length > 0)
+      process.stdout.write(`\n${retried.length} passed only when repeated:\n  ${retried.join('\n  ')}\n`);
   }
 }

@@ -8,7 +8,8 @@ type Project = 'trials' | 'browser' | 'service' | 'tests';
 const BROWSER_FIXTURE = 'test/render/install/any-browser.ts';
 /** A test that imports one of these, or imports a source that does, starts processes. */
 const STARTERS = ['node:child_process', 'esbuild'];
-const IMPORT = /^(?:import|export) (?!type )(?:[^'\n;]{0,2000}? from |\{[^}']{0,2000}\} from )?'([^'\n]+)'|\bimport\('([^'\n]+)'\)/gm;
+const IMPORT =
+  /^(?:import|export) (?!type )(?:[^'\n;]{0,2000}? from |\{[^}']{0,2000}\} from )?'([^'\n]+)'|\bimport\('([^'\n]+)'\)/gm;
 
 /** The test files of each project, by what they import themselves or through other files of `test/`. */
 export function testProjects(): Record<Project, string[]> {

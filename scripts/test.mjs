@@ -14,7 +14,10 @@ for (const name of copies) rmSync(join(CACHE, name), { recursive: true, force: t
 // Keeps the tests away from the user's data directory.
 const browserDir = join(CACHE, 'browser');
 run(process.execPath, ['dist/main.js', 'browser', 'install', '--if-missing', '--data-dir', browserDir]);
-const browser = spawnSync(process.execPath, ['dist/main.js', 'browser', 'path', '--data-dir', browserDir], { cwd: ROOT, encoding: 'utf8' });
+const browser = spawnSync(process.execPath, ['dist/main.js', 'browser', 'path', '--data-dir', browserDir], {
+  cwd: ROOT,
+  encoding: 'utf8',
+});
 const result = spawnSync(
   process.execPath,
   [
@@ -26,6 +29,10 @@ const result = spawnSync(
     '--outputFile.json=test-results/report.json',
     ...process.argv.slice(2),
   ],
-  { cwd: ROOT, env: { ...process.env, STILLFRAME_CHROMIUM: browser.stdout.trim() }, stdio: ['ignore', 'inherit', 'inherit'] },
+  {
+    cwd: ROOT,
+    env: { ...process.env, STILLFRAME_CHROMIUM: browser.stdout.trim() },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  },
 );
 process.exit(result.status ?? 1);

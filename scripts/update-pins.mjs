@@ -26,7 +26,8 @@ function lockOf(name, version) {
     writeFileSync(join(dir, 'package.json'), JSON.stringify(manifest));
     npm(['install', '--package-lock-only', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], dir);
     const lock = JSON.parse(readFileSync(join(dir, 'package-lock.json'), 'utf8'));
-    for (const entry of Object.values(lock.packages)) for (const field of ['resolved', 'funding', 'license']) delete entry[field];
+    for (const entry of Object.values(lock.packages))
+      for (const field of ['resolved', 'funding', 'license']) delete entry[field];
     return lock;
   } finally {
     rmSync(dir, { recursive: true, force: true });

@@ -18,7 +18,10 @@ export const NO_LINK_FIELDS = ${JSON.stringify(NO_LINK_FIELDS)} as const;
 
 interface Interface {
   components: { schemas: Record<string, unknown> };
-  paths: Record<string, { get: { responses: Record<string, { content: Record<string, { schema: { properties: { data: unknown } } }> }> } }>;
+  paths: Record<
+    string,
+    { get: { responses: Record<string, { content: Record<string, { schema: { properties: { data: unknown } } }> }> } }
+  >;
   webhooks: Record<string, { post: { requestBody: { content: Record<string, { schema: unknown }> } } }>;
 }
 
@@ -33,7 +36,12 @@ async function clientTypes(): Promise<string> {
     CaptureCompletedEvent: webhooks['capture.completed']?.post.requestBody.content['application/json']?.schema,
     CaptureFailedEvent: webhooks['capture.failed']?.post.requestBody.content['application/json']?.schema,
   };
-  const document = { openapi: '3.1.0', info: { title: 'stillframe', version: '0.0.0' }, paths: {}, components: { schemas } };
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'stillframe', version: '0.0.0' },
+    paths: {},
+    components: { schemas },
+  };
   const text = JSON.stringify(document).replaceAll(',{"$ref":"#/components/schemas/CaptureHtmlRequest"}', '');
   const printed = astToString(await openapiTS(text));
   return HEAD + schemaMembers(printed).map(declare).join('') + LINK_FIELDS;
@@ -44,7 +52,8 @@ function schemaMembers(printed: string): ts.PropertySignature[] {
   const source = ts.createSourceFile('types.ts', printed, ts.ScriptTarget.ESNext, true);
   const components = source.statements.filter(ts.isInterfaceDeclaration).find(({ name }) => name.text === 'components');
   const schemas = components?.members.filter(ts.isPropertySignature).find(({ name }) => name.getText() === 'schemas');
-  if (schemas?.type === undefined || !ts.isTypeLiteralNode(schemas.type)) throw new Error('openapi-typescript printed no schemas');
+  if (schemas?.type === undefined || !ts.isTypeLiteralNode(schemas.type))
+    throw new Error('openapi-typescript printed no schemas');
   return schemas.type.members.filter(ts.isPropertySignature);
 }
 

@@ -5,4 +5,7 @@ import { builtFile, packageVersion } from '../src/package-files.js';
 import { describeInterface } from './openapi.js';
 
 mkdirSync(builtFile('docs/'), { recursive: true });
-writeFileSync(builtFile('docs/openapi.json'), JSON.stringify(describeInterface(API, packageVersion(), 'http://127.0.0.1:3000')));
+writeFileSync(
+  builtFile('docs/openapi.json'),
+  JSON.stringify(describeInterface(API, packageVersion(), 'http://127.0.0.1:3000')),
+);

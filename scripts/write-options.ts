@@ -31,7 +31,12 @@ function rowsOf(field: Field): string[] {
   const costs = costOf(price);
   const meaning = `${description.replace(/\.$/, '')}${costs}`;
   const badges = [...(links === false ? [] : ['link']), ...(mcp === undefined || mcp === false ? [] : ['MCP'])];
-  const cells = [[`\`${name}\``, ...badges.map((badge) => `<kbd>${badge}</kbd>`)].join(' '), valuesOf(field), defaultOf(field), meaning];
+  const cells = [
+    [`\`${name}\``, ...badges.map((badge) => `<kbd>${badge}</kbd>`)].join(' '),
+    valuesOf(field),
+    defaultOf(field),
+    meaning,
+  ];
   const inner = opaque === true ? [] : (item?.members ?? members);
   return [
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`,
@@ -60,4 +65,5 @@ function defaultOf({ type, defaultValue = type === 'boolean' ? false : [] }: Fie
   return JSON.stringify(defaultValue) === '[]' ? '' : `\`${String(defaultValue)}\``;
 }
 
-if (process.argv[1]?.endsWith('write-options.ts')) writeFileSync(new URL('../docs/options.md', import.meta.url), optionsPage());
+if (process.argv[1]?.endsWith('write-options.ts'))
+  writeFileSync(new URL('../docs/options.md', import.meta.url), optionsPage());

@@ -44,4 +44,5 @@ function defaultOf({ default: value, defaultText }: Pick<Setting, 'default' | 'd
   return value === null || (Array.isArray(value) && value.length === 0) ? 'none' : String(value);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(new URL('../docs/settings.md', import.meta.url), settingsPage());
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  writeFileSync(new URL('../docs/settings.md', import.meta.url), settingsPage());

@@ -68,8 +68,9 @@ const origins = listOf('a comma-separated list of origins, such as http://127.0.
   /^https?:\/\/[^/?#@\\]+\/?$/i.test(item) && URL.canParse(item) ? new URL(item).origin : undefined,
 );
 /** Without a port: whichever it is, the name is the same. */
-const hostNames = listOf('a comma-separated list of host names without scheme and port, such as stillframe,shots.internal', (item) =>
-  /^[a-z0-9_]([a-z0-9._-]{0,251}[a-z0-9])?$/i.test(item) ? item.toLowerCase() : undefined,
+const hostNames = listOf(
+  'a comma-separated list of host names without scheme and port, such as stillframe,shots.internal',
+  (item) => (/^[a-z0-9_]([a-z0-9._-]{0,251}[a-z0-9])?$/i.test(item) ? item.toLowerCase() : undefined),
 );
 const nameServers = listOf('a comma-separated list of ip[:port], such as 127.0.0.1:5353', (item) => {
   const [, host = item, port = '53'] = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/.exec(item) ?? [];
@@ -95,7 +96,9 @@ const mailAddress = written('an e-mail address, alone or as Name <address>', (gi
   const [, address = given] = /^[^<>\r\n"]{0,100}<([^<>]{1,254})>$/.exec(given.trim()) ?? [];
   return z.email().safeParse(address.trim()).success ? given.trim() : undefined;
 });
-const apiKey = written('an API key, as `stillframe keys create` prints it', (given) => (isApiKey(given) ? given : undefined));
+const apiKey = written('an API key, as `stillframe keys create` prints it', (given) =>
+  isApiKey(given) ? given : undefined,
+);
 const postgresUrl = written('a URL such as postgres://user:password@host:5432/stillframe', (given) =>
   /^postgres(ql)?:\/\/[^/]/i.test(given) && URL.canParse(given) ? given : undefined,
 );
@@ -109,7 +112,10 @@ export const secretKeys = listOf(
   1,
 );
 /** May have a path; credentials are settings of their own. */
-const endpoint = webUrl.refine((url) => !/[?#]|^[^/]*\/\/[^/]*@/.test(url), 'an http or https URL without credentials and query');
+const endpoint = webUrl.refine(
+  (url) => !/[?#]|^[^/]*\/\/[^/]*@/.test(url),
+  'an http or https URL without credentials and query',
+);
 const bucket = z
   .string()
   .max(264)
@@ -125,7 +131,9 @@ const LOOPBACK_NOTE = 'Loopback means a request from this machine with a loopbac
 
 const SERVER = {
   host: text.default('127.0.0.1').meta({ argument: '<address>', help: 'listen address' }),
-  port: whole(0, 65_535).default(3000).meta({ argument: '<number>', help: 'listen port; 0 picks a free one, which the ready line shows' }),
+  port: whole(0, 65_535)
+    .default(3000)
+    .meta({ argument: '<number>', help: 'listen port; 0 picks a free one, which the ready line shows' }),
   dataDir: path.default(join(homedir(), '.stillframe')).meta({
     argument: '<dir>',
     help: 'directory of the database, the pictures and the key file',
@@ -157,9 +165,13 @@ const SERVER = {
 const BROWSER = {
   chromium: optional(path).meta({ argument: '<path>', help: 'path of the browser', defaultText: 'detected' }),
   browserInstall: onOff.default(true).meta({ help: 'do not install a browser if none is found' }),
-  sandbox: written('true, false or required', (given) => (given === 'required' ? ('required' as const) : readOnOff(given)))
+  sandbox: written('true, false or required', (given) =>
+    given === 'required' ? ('required' as const) : readOnOff(given),
+  )
     .default(true)
-    .meta({ help: 'run the browser without its sandbox; the variable may also be "required": do not start without it' }),
+    .meta({
+      help: 'run the browser without its sandbox; the variable may also be "required": do not start without it',
+    }),
   clock: onOff.default(true).meta({
     help: 'leave the clocks of pages alone instead of running them ahead',
     note: 'The field `real_time` does the same for one capture.',
@@ -189,7 +201,9 @@ const CAPTURES = {
     help: 'concurrent captures reserved for accounts with nothing running, while more than one account is active',
     note: 'An account is active for an hour after it has submitted.',
   }),
-  syncWaitMs: whole(0, 120_000).default(25_000).meta({ argument: '<ms>', help: 'ms that a sync submission waits before it returns 202' }),
+  syncWaitMs: whole(0, 120_000)
+    .default(25_000)
+    .meta({ argument: '<ms>', help: 'ms that a sync submission waits before it returns 202' }),
   maxQueue: whole(1, 1_000_000)
     .default(1_000)
     .meta({ argument: '<n>', help: 'number of waiting jobs at which submissions are rejected with 503' }),
@@ -232,11 +246,15 @@ const WEBHOOKS = {
     argument: '<list>',
     help: 'comma-separated origins that webhooks and uploads may be sent to besides public HTTPS on port 443',
   }),
-  webhookAttempts: whole(1, 100).default(5).meta({ argument: '<n>', help: 'delivery attempts before a webhook delivery fails' }),
+  webhookAttempts: whole(1, 100)
+    .default(5)
+    .meta({ argument: '<n>', help: 'delivery attempts before a webhook delivery fails' }),
   webhookBackoffMs: milliseconds
     .default([5_000, 30_000, 120_000, 600_000])
     .meta({ argument: '<list>', help: 'comma-separated ms between delivery attempts' }),
-  webhookTimeoutMs: whole(10, 120_000).default(10_000).meta({ argument: '<ms>', help: 'time limit of a delivery attempt in ms' }),
+  webhookTimeoutMs: whole(10, 120_000)
+    .default(10_000)
+    .meta({ argument: '<ms>', help: 'time limit of a delivery attempt in ms' }),
 };
 
 const WATCHES = {
@@ -265,7 +283,9 @@ const RATE_LIMITS = {
 
 const RETENTION = {
   artifactTtlH: hours.default(168).meta({ argument: '<hours>', help: 'hours that pictures are kept' }),
-  jobTtlH: hours.default(720).meta({ argument: '<hours>', help: 'hours that jobs, idempotency and delivery records are kept' }),
+  jobTtlH: hours
+    .default(720)
+    .meta({ argument: '<hours>', help: 'hours that jobs, idempotency and delivery records are kept' }),
   maxStorageMb: whole(1, 1_000_000_000).default(10_240).meta({
     argument: '<n>',
     help: 'maximum MB of pictures and database; the account that uses the most loses its oldest pictures first',
@@ -289,7 +309,10 @@ const SEVERAL_SERVERS = {
   roles: roles
     .transform((given) => [...new Set(given)])
     .default([...ROLES])
-    .meta({ argument: '<list>', help: `comma-separated work of this server, of several that share a database: ${ROLES.join(', ')}` }),
+    .meta({
+      argument: '<list>',
+      help: `comma-separated work of this server, of several that share a database: ${ROLES.join(', ')}`,
+    }),
 };
 
 const BUCKET = {
@@ -309,7 +332,9 @@ const BUCKET = {
   }),
   s3AccessKeyId: optional(text).meta({ help: 'access key of the bucket' }),
   s3SecretAccessKey: optional(text).meta({ help: 'its secret' }),
-  s3VirtualHosted: onOff.default(false).meta({ help: 'address the bucket as a subdomain of the endpoint, not as its first path segment' }),
+  s3VirtualHosted: onOff
+    .default(false)
+    .meta({ help: 'address the bucket as a subdomain of the endpoint, not as its first path segment' }),
   artifactLinks: oneOf(['serve', 'redirect']).default('serve').meta({
     argument: '<kind>',
     help: 'how cdn_url leads to a picture in a bucket: serve (through this server) or redirect (to a signed link to the bucket)',
@@ -351,7 +376,11 @@ const LOGGING = {
     .meta({ argument: '<level>', help: `log level: ${LOG_LEVELS.join(', ')}` }),
   logFormat: oneOf(['json', 'pretty'])
     .default(process.stderr.isTTY ? 'pretty' : 'json')
-    .meta({ argument: '<format>', help: 'format of the log: pretty or json', defaultText: 'pretty on a terminal, else json' }),
+    .meta({
+      argument: '<format>',
+      help: 'format of the log: pretty or json',
+      defaultText: 'pretty on a terminal, else json',
+    }),
 };
 
 /** Headings of `serve --help` and of docs/settings.md. */
@@ -407,7 +436,9 @@ export interface Setting {
 
 /** In the order of `serve --help`. */
 export const SETTINGS = Object.fromEntries(
-  Object.entries(GROUPS).flatMap(([group, shape]) => Object.entries(shape).map(([name, type]) => [name, settingOf(group, name, type)])),
+  Object.entries(GROUPS).flatMap(([group, shape]) =>
+    Object.entries(shape).map(([name, type]) => [name, settingOf(group, name, type)]),
+  ),
 ) as Record<keyof Config, Setting>;
 
 function settingOf(group: string, name: string, type: z.ZodDefault): Setting {
@@ -445,7 +476,11 @@ interface Sources {
  * @param nameFlag how an error names one of them. Default: as on the command line
  * @throws ConfigError
  */
-export function readConfig(flags: ConfigFlags, env: NodeJS.ProcessEnv = process.env, nameFlag: Sources['nameFlag'] = flagName): Config {
+export function readConfig(
+  flags: ConfigFlags,
+  env: NodeJS.ProcessEnv = process.env,
+  nameFlag: Sources['nameFlag'] = flagName,
+): Config {
   const sources = { flags, env, nameFlag };
   const dataDir = readSetting('dataDir', sources, {}) as string;
   const file = readConfigFile(join(dataDir, CONFIG_FILE));
@@ -485,7 +520,10 @@ export function readTracing(env: NodeJS.ProcessEnv = process.env): TracingConfig
 
 /** Whether a program that is started here can open a window: always outside Linux, which has variables for it. */
 export function hasDisplay(env: NodeJS.ProcessEnv = process.env): boolean {
-  return process.platform !== 'linux' || [env.DISPLAY, env.WAYLAND_DISPLAY].some((display) => display !== undefined && display !== '');
+  return (
+    process.platform !== 'linux' ||
+    [env.DISPLAY, env.WAYLAND_DISPLAY].some((display) => display !== undefined && display !== '')
+  );
 }
 
 /** How npm has started this process, or a process before it. */
@@ -529,7 +567,9 @@ function readSetting(name: keyof Config, { flags, env, nameFlag }: Sources, file
   const variable = `STILLFRAME_${setting.env}`;
   const given = flags[name];
   if (given !== undefined) return parseAs(name, given, nameFlag(name));
-  const fromEnv = [variable, formerVariable(name)].flatMap((one) => (env[one] ? [{ one, value: parseAs(name, env[one], one) }] : []));
+  const fromEnv = [variable, formerVariable(name)].flatMap((one) =>
+    env[one] ? [{ one, value: parseAs(name, env[one], one) }] : [],
+  );
   const [first, second] = fromEnv;
   if (first !== undefined && second !== undefined && !isDeepStrictEqual(first.value, second.value)) {
     throw new ConfigError(`${second.one} is the former name of ${first.one}, and they differ: set ${first.one} only.`);
@@ -555,7 +595,8 @@ function readConfigFile(file: string): Record<string, unknown> {
   try {
     content = readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return {};
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || (error as NodeJS.ErrnoException).code === 'ENOTDIR')
+      return {};
     throw new ConfigError(`${file} cannot be read: ${(error as Error).message}`);
   }
   let parsed: unknown;
@@ -568,7 +609,9 @@ function readConfigFile(file: string): Record<string, unknown> {
   // `watches` is read by `stillframe watch apply`.
   const unknown = Object.keys(parsed).find((key) => !(key in SETTINGS) && key !== 'watches');
   if (unknown !== undefined)
-    throw new ConfigError(`${file} has an unknown setting "${unknown}": it must be one of ${Object.keys(SETTINGS).join(', ')}.`);
+    throw new ConfigError(
+      `${file} has an unknown setting "${unknown}": it must be one of ${Object.keys(SETTINGS).join(', ')}.`,
+    );
   return parsed;
 }
 

@@ -15,14 +15,31 @@ const LINE_MAX_CHARS = 65_536;
 const ENTRIES_MAX = 256;
 const NAME_MAX_CHARS = 256;
 
-const REDACTED = ['authorization', 'password', 'secret', '*.authorization', '*.password', '*.secret', 'headers', '*.headers'];
+const REDACTED = [
+  'authorization',
+  'password',
+  'secret',
+  '*.authorization',
+  '*.password',
+  '*.secret',
+  'headers',
+  '*.headers',
+];
 
 export function createLog(options: LogOptions): Log {
-  const settings = { level: options.level, redact: { paths: REDACTED, censor: '[redacted]' }, base: null, hooks: { streamWrite: cutLine } };
+  const settings = {
+    level: options.level,
+    redact: { paths: REDACTED, censor: '[redacted]' },
+    base: null,
+    hooks: { streamWrite: cutLine },
+  };
   if (options.format === 'json') return pino(settings, pino.destination({ dest: 2, sync: true }));
   return pino({
     ...settings,
-    transport: { target: 'pino-pretty', options: { destination: 2, ignore: 'pid,hostname', translateTime: 'HH:MM:ss', sync: true } },
+    transport: {
+      target: 'pino-pretty',
+      options: { destination: 2, ignore: 'pid,hostname', translateTime: 'HH:MM:ss', sync: true },
+    },
   });
 }
 
@@ -51,7 +68,11 @@ function fieldsThatFit(line: string): string {
     if (fits) left -= sizeOf(name, value);
     return fits;
   });
-  return JSON.stringify({ ...Object.fromEntries(fitting), omitted_fields: Object.keys(fields).length - fitting.length, msg });
+  return JSON.stringify({
+    ...Object.fromEntries(fitting),
+    omitted_fields: Object.keys(fields).length - fitting.length,
+    msg,
+  });
 }
 
 function fewEntries(value: object): object {

@@ -20,7 +20,14 @@ export interface ThreadOrder {
 type Answer<Value> = { value: Value } | { error: StoredError };
 
 /** @throws CaptureError of the task; the signal's reason; as `failed` */
-export async function runInThread<Value>({ file, task, memoryMb, timeoutMs, signal, failed }: ThreadOrder): Promise<Value> {
+export async function runInThread<Value>({
+  file,
+  task,
+  memoryMb,
+  timeoutMs,
+  signal,
+  failed,
+}: ThreadOrder): Promise<Value> {
   signal.throwIfAborted();
   const transferList: ArrayBuffer[] = [];
   const worker = new Worker(file, {
@@ -67,7 +74,9 @@ function withOwnBytes(data: unknown, moved: ArrayBuffer[]): unknown {
   }
   if (Array.isArray(data)) return data.map((item) => withOwnBytes(item, moved));
   const isPlain = isObject(data) && [Object.prototype, null].includes(Object.getPrototypeOf(data));
-  return isPlain ? Object.fromEntries(Object.entries(data).map(([name, item]) => [name, withOwnBytes(item, moved)])) : data;
+  return isPlain
+    ? Object.fromEntries(Object.entries(data).map(([name, item]) => [name, withOwnBytes(item, moved)]))
+    : data;
 }
 
 function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {

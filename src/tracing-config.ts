@@ -54,7 +54,10 @@ export function parseTracing(env: Variables): TracingConfig | null {
   return {
     endpoint,
     protocol: forTraces(read, 'PROTOCOL', oneOf(PROTOCOLS)) ?? 'http/protobuf',
-    headers: { ...read('OTEL_EXPORTER_OTLP_HEADERS', headers, {}), ...read('OTEL_EXPORTER_OTLP_TRACES_HEADERS', headers, {}) },
+    headers: {
+      ...read('OTEL_EXPORTER_OTLP_HEADERS', headers, {}),
+      ...read('OTEL_EXPORTER_OTLP_TRACES_HEADERS', headers, {}),
+    },
     timeoutMs: forTraces(read, 'TIMEOUT', milliseconds) ?? TIMEOUT_MS,
     compression: forTraces(read, 'COMPRESSION', oneOf(COMPRESSIONS)) ?? 'none',
     delayMs: read('OTEL_BSP_SCHEDULE_DELAY', milliseconds, DELAY_MS),
@@ -127,7 +130,8 @@ function listOf<Value extends string>(allowed: readonly Value[]): (text: string)
 
 function milliseconds(text: string): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1 || value > LONGEST_MS) throw new Error(`a whole number of milliseconds from 1 to ${LONGEST_MS}`);
+  if (!/^\d+$/.test(text) || value < 1 || value > LONGEST_MS)
+    throw new Error(`a whole number of milliseconds from 1 to ${LONGEST_MS}`);
   return value;
 }
 

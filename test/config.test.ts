@@ -40,7 +40,8 @@ describe('the settings', () => {
   });
 
   it('take the former names of settings, also beside the present ones if they agree', () => {
-    const both = (former: string, present: string) => read({}, { STILLFRAME_DOORS: former, STILLFRAME_COMPATIBLE_APIS: present });
+    const both = (former: string, present: string) =>
+      read({}, { STILLFRAME_DOORS: former, STILLFRAME_COMPATIBLE_APIS: present });
     expect(read({}, { STILLFRAME_DOORS: 'grafana' }).compatibleApis).toEqual(['grafana']);
     expect(both('grafana,gotenberg', 'grafana, gotenberg').compatibleApis).toEqual(['grafana', 'gotenberg']);
     expect(() => both('grafana', 'gotenberg')).toThrow(
@@ -54,7 +55,11 @@ describe('the settings', () => {
     ['STILLFRAME_CONCURRENCY', 'many', 'whole number'],
     ['STILLFRAME_LOG', 'loud', 'one of fatal'],
     ['STILLFRAME_BASE_URL', 'example.com', 'http or https URL'],
-    ['STILLFRAME_ALLOWED_HOSTS', 'stillframe,http://a.example', 'comma-separated list of host names without scheme and port'],
+    [
+      'STILLFRAME_ALLOWED_HOSTS',
+      'stillframe,http://a.example',
+      'comma-separated list of host names without scheme and port',
+    ],
     ['STILLFRAME_ALLOWED_HOSTS', 'stillframe:3000', 'comma-separated list of host names without scheme and port'],
     ['STILLFRAME_ALLOWED_HOSTS', '*', 'comma-separated list of host names without scheme and port'],
     ['STILLFRAME_WEBHOOK_ALLOW', '127.0.0.1:4000', 'comma-separated list of origins'],
@@ -80,7 +85,10 @@ describe('the settings', () => {
   });
 
   it('read comma lists', () => {
-    expect(read({}, { STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2, 10.0.0.0/8' }).allowDestinations).toEqual(['127.0.0.2', '10.0.0.0/8']);
+    expect(read({}, { STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2, 10.0.0.0/8' }).allowDestinations).toEqual([
+      '127.0.0.2',
+      '10.0.0.0/8',
+    ]);
     expect(read({}, { STILLFRAME_WEBHOOK_BACKOFF_MS: '10,20' }).webhookBackoffMs).toEqual([10, 20]);
     const servers = ['127.0.0.1:5353', '127.0.0.1', '::1', '[::1]', '[fd00::53]:5353'];
     expect(read({}, { STILLFRAME_DNS_SERVERS: servers.join(',') }).dnsServers).toEqual(servers);

@@ -20,7 +20,9 @@ const run = promisify(execFile);
 const has = (program: string) => spawnSync(program, ['--version']).error === undefined;
 
 it('the example of captures in your own process takes a picture as written', async () => {
-  const site = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<h1>Example Domain</h1>'));
+  const site = createServer((_, response) =>
+    response.setHeader('content-type', 'text/html').end('<h1>Example Domain</h1>'),
+  );
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.2', resolve));
   const directory = await mkdtemp(join(tmpdir(), 'stillframe-docs-'));
   rememberBrowsers(directory);
@@ -52,7 +54,10 @@ const CALL = { base: 'https://shots.example.com', secret: 'sf_sign_x' };
 async function expectedLink(): Promise<string> {
   const { url, key, expires, full_page } = FIELDS;
   const expiresIn = expires - Date.now() / 1000 + 0.1;
-  return await signedLink({ url, full_page }, { baseUrl: CALL.base, keyId: key, signingSecret: CALL.secret, expiresIn });
+  return await signedLink(
+    { url, full_page },
+    { baseUrl: CALL.base, keyId: key, signingSecret: CALL.secret, expiresIn },
+  );
 }
 
 it('the JavaScript of the documentation signs links as the client does', async () => {
@@ -78,9 +83,21 @@ function signatureOf(body: string, { secret = SECRET, ageSeconds = 0 } = {}): st
 }
 
 it('the sample payload of the documentation has the fields of an event', async () => {
-  const event = await verifyWebhook({ body: BODY, headers: { 'x-service-signature': signatureOf(BODY) }, secret: SECRET });
-  expect(event).toMatchObject({ event: 'capture.completed', ok: true, data: { cdn_url: expect.stringContaining('/artifacts/') } });
-  const sent = toWebhookPayload(aCompletedJob(), { deliveryId: 'dlv_1', generation: 1 }, { baseUrl: 'https://shots.example.com' });
+  const event = await verifyWebhook({
+    body: BODY,
+    headers: { 'x-service-signature': signatureOf(BODY) },
+    secret: SECRET,
+  });
+  expect(event).toMatchObject({
+    event: 'capture.completed',
+    ok: true,
+    data: { cdn_url: expect.stringContaining('/artifacts/') },
+  });
+  const sent = toWebhookPayload(
+    aCompletedJob(),
+    { deliveryId: 'dlv_1', generation: 1 },
+    { baseUrl: 'https://shots.example.com' },
+  );
   expect(Object.keys(event).sort()).toEqual(Object.keys(sent).sort());
 });
 

@@ -31,7 +31,9 @@ beforeAll(async () => {
   // Stands in for example.com, with the elements that its page has.
   site = createServer((_, response) => {
     response.setHeader('content-type', 'text/html');
-    response.end('<!doctype html><title>Example Domain</title><div><h1>Example Domain</h1><p>For use in examples.</p></div>');
+    response.end(
+      '<!doctype html><title>Example Domain</title><div><h1>Example Domain</h1><p>For use in examples.</p></div>',
+    );
   });
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.2', resolve));
   receiver = await startReceiver();
@@ -44,9 +46,13 @@ beforeAll(async () => {
   });
   directory = await mkdtemp(join(tmpdir(), 'readme-'));
   // The page and the request that docs/html-files.md sends.
-  await writeFile(join(directory, 'request.json'), exampleWith(readDocument('docs/html-files.md'), 'json', 'full_page'));
+  await writeFile(
+    join(directory, 'request.json'),
+    exampleWith(readDocument('docs/html-files.md'), 'json', 'full_page'),
+  );
   await mkdir(join(directory, 'report', 'img'), { recursive: true });
-  for (const file of ['index.html', 'style.css', 'img/logo.png']) await writeFile(join(directory, 'report', file), 'p { color: teal }');
+  for (const file of ['index.html', 'style.css', 'img/logo.png'])
+    await writeFile(join(directory, 'report', file), 'p { color: teal }');
 });
 afterAll(async () => {
   await service[Symbol.asyncDispose]();
@@ -78,7 +84,10 @@ it('the program for the client takes a picture as written', async () => {
   const program = againstStandIns(PROGRAM).replace("'example.webp'", JSON.stringify(file));
   const env = { ...process.env, STILLFRAME_KEY: service.key };
   // From here, the package finds itself by its name.
-  const printed = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { cwd: ROOT, env });
+  const printed = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: ROOT,
+    env,
+  });
   expect(printed).toEqual({ stdout: '', stderr: '' });
   expect((await readFile(file)).subarray(8, 12).toString()).toBe('WEBP');
 });

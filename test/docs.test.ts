@@ -12,7 +12,9 @@ import { API as ROUTES } from '../src/http/app.js';
 import { DOCUMENTS, type Document, examplesOf, ROOT, readDocument } from './fixtures/documents.js';
 
 /** Flags by command. */
-const FLAGS = new Map(completionModel(await makeProgram(undefined)).map(({ at, options }) => [at, options.flatMap(({ names }) => names)]));
+const FLAGS = new Map(
+  completionModel(await makeProgram(undefined)).map(({ at, options }) => [at, options.flatMap(({ names }) => names)]),
+);
 const API = readDocument('docs/api.md').text;
 
 describe('the documentation', () => {
@@ -36,7 +38,8 @@ describe('the documentation', () => {
     // commander adds `help` by itself.
     const commands = [...FLAGS.keys()].filter((at) => /^\w+$/.test(at) && at !== 'help');
     expect(commands.length).toBeGreaterThan(8);
-    for (const command of commands) expect(readDocument('docs/cli.md').text).toMatch(new RegExp(`stillframe \\[?${command}`));
+    for (const command of commands)
+      expect(readDocument('docs/cli.md').text).toMatch(new RegExp(`stillframe \\[?${command}`));
   });
 
   it('has command lines with commands and flags that the program has', () => {
@@ -52,7 +55,9 @@ describe('the documentation', () => {
   });
 
   it('has curl examples whose bodies are valid requests', () => {
-    const bodies = DOCUMENTS.flatMap(({ text }) => [...text.matchAll(/-d '(\{.*?\})'/g)].map((match) => match[1] ?? ''));
+    const bodies = DOCUMENTS.flatMap(({ text }) =>
+      [...text.matchAll(/-d '(\{.*?\})'/g)].map((match) => match[1] ?? ''),
+    );
     expect(bodies.length).toBeGreaterThan(6);
     const rules = { forceAsync: false, webhookAllow: [] };
     for (const one of bodies.map((text) => JSON.parse(text))) {
@@ -72,7 +77,9 @@ describe('the documentation', () => {
   });
 
   it('describes the source by paths that there are', () => {
-    const named = [...readDocument('docs/architecture.md').text.matchAll(/`((?:src|test|docs)\/[\w./-]+)`/g)].map(([, path = '']) => path);
+    const named = [...readDocument('docs/architecture.md').text.matchAll(/`((?:src|test|docs)\/[\w./-]+)`/g)].map(
+      ([, path = '']) => path,
+    );
     expect(named.length).toBeGreaterThan(30);
     expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });

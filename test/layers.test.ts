@@ -48,8 +48,27 @@ const IN_RENDER: Record<string, string[]> = {
   picture: ['deadlines.ts', 'stage-times.ts', 'memory.ts', 'in-page', 'launch', 'page-session.ts', 'encode', 'page'],
   steps: ['deadlines.ts', 'page-session.ts', 'page', 'inspect', 'picture'],
   'report.ts': ['deadlines.ts', 'in-page', 'page-session.ts', 'page', 'picture'],
-  'page-capture.ts': ['deadlines.ts', 'stage-times.ts', 'memory.ts', 'page-session.ts', 'page', 'inspect', 'picture', 'steps', 'report.ts'],
-  'capture.ts': ['deadlines.ts', 'stage-times.ts', 'memory.ts', 'page-session.ts', 'page', 'guard', 'pool', 'page-capture.ts'],
+  'page-capture.ts': [
+    'deadlines.ts',
+    'stage-times.ts',
+    'memory.ts',
+    'page-session.ts',
+    'page',
+    'inspect',
+    'picture',
+    'steps',
+    'report.ts',
+  ],
+  'capture.ts': [
+    'deadlines.ts',
+    'stage-times.ts',
+    'memory.ts',
+    'page-session.ts',
+    'page',
+    'guard',
+    'pool',
+    'page-capture.ts',
+  ],
 };
 
 /** Wiring: may import anything. */
@@ -129,7 +148,9 @@ describe('the layer law', () => {
 
   it('reads process.env in config.ts only, and for memory settings, which no setting of the service is about', () => {
     const isReader = (file: string) => file === 'config.ts' || file === 'cli/apply-memory-settings.ts';
-    const readers = files.filter((file) => !isReader(file) && readFileSync(join(SRC, file), 'utf8').includes('process.env'));
+    const readers = files.filter(
+      (file) => !isReader(file) && readFileSync(join(SRC, file), 'utf8').includes('process.env'),
+    );
     expect(readers).toEqual([]);
   });
 
@@ -192,7 +213,12 @@ function isInside(to: string): boolean {
 function isAllowed({ from, to }: Import): boolean {
   if (WIRING.test(from)) return true;
   const [here, there] = [roomOf(from), roomOf(to)];
-  return here === there || there === 'contract' || (there === 'log.ts' && here !== 'contract') || (LAW[here] ?? []).includes(there);
+  return (
+    here === there ||
+    there === 'contract' ||
+    (there === 'log.ts' && here !== 'contract') ||
+    (LAW[here] ?? []).includes(there)
+  );
 }
 
 function isAllowedInRender({ from, to }: Import): boolean {

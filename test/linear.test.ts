@@ -6,7 +6,8 @@ import { expect, it } from 'vitest';
 
 /** Literals that are not linear, and why none of them meets a text that is long enough to matter. */
 const BOUNDED: Record<string, string> = {
-  'src/render/lists/bounded-regex.ts: ATOM': 'a rule of a filter list has at most 2,000 characters here (REGEX_MAX_CHARS)',
+  'src/render/lists/bounded-regex.ts: ATOM':
+    'a rule of a filter list has at most 2,000 characters here (REGEX_MAX_CHARS)',
 };
 
 /** Files that make expressions of texts, and which. */
@@ -16,10 +17,12 @@ const MADE: Record<string, string> = {
   'src/cli/own-command.ts': 'the names of the commands',
   'src/http/docs/search.ts': 'eight words of letters, digits, - and _, for the text of our own documents',
   'src/render/lists/bounded-regex.ts': 'one character or class of a rule, without repetition, for one character',
-  'src/render/lists/engines.ts': 'wildcards as lookaheads, which never backtrack; list-thread.ts removes unbounded expressions of lists',
+  'src/render/lists/engines.ts':
+    'wildcards as lookaheads, which never backtrack; list-thread.ts removes unbounded expressions of lists',
   'src/render/lists/parse-procedural.ts': 'names of operators',
   'src/render/in-page/consent/words.ts': 'words, for the whole text of a button',
-  'src/render/in-page/procedural.ts': 'a rule of a filter list, in the page: V8 ends the call after 500 ms (guard-page.ts)',
+  'src/render/in-page/procedural.ts':
+    'a rule of a filter list, in the page: V8 ends the call after 500 ms (guard-page.ts)',
   'src/render/launch/process-table.ts': 'the name of a field of /proc',
   'src/render/page/wall-signs.ts': 'words',
   'src/render/picture/pdf-file.ts': 'the name of a type, at the beginning of an object',
@@ -41,7 +44,9 @@ it('every regular expression is linear in the length of the text', () => {
   const literals = found.filter(({ literal }) => literal !== null);
   expect(literals.length).toBeGreaterThan(400);
   const slow = literals.filter(({ literal }) => !isLinear(literal ?? ''));
-  expect(slow.filter((one) => !(nameOf(one) in BOUNDED)).map((one) => `${one.file}:${one.line} ${one.literal}`)).toEqual([]);
+  expect(
+    slow.filter((one) => !(nameOf(one) in BOUNDED)).map((one) => `${one.file}:${one.line} ${one.literal}`),
+  ).toEqual([]);
   expect(slow.map(nameOf).sort()).toEqual(Object.keys(BOUNDED).sort());
 });
 

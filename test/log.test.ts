@@ -26,7 +26,10 @@ it.each<[string, (log: ReturnType<typeof createLog>, long: string) => void]>([
   ['a nested field', (log, long) => log.info({ a: { b: [{ c: long }] } }, 'x')],
   ['an error', (log, long) => log.warn({ err: new Error(long) }, 'x')],
   ['the cause of an error', (log, long) => log.warn({ err: new Error('x', { cause: new Error(long) }) }, 'x')],
-  ['a field of an error', (log, long) => log.warn({ err: Object.assign(new Error('x'), { details: { said: long } }) }, 'x')],
+  [
+    'a field of an error',
+    (log, long) => log.warn({ err: Object.assign(new Error('x'), { details: { said: long } }) }, 'x'),
+  ],
   ['an error alone', (log, long) => log.error(new Error(long))],
   ['a field of a child', (log, long) => log.child({ host: long }).info('x')],
 ])('cuts the strings of %s at 8 KB', async (_what, say) => {
@@ -56,16 +59,28 @@ it('keeps 256 entries of each object and list, and 256 characters of each name',
     ),
   );
   expect(JSON.stringify(line).length).toBeLessThan(8_192);
-  expect(line).toMatchObject({ list: Array.from({ length: 256 }, (_, nth) => nth), names: { ['n'.repeat(256)]: 1 }, msg: 'x' });
+  expect(line).toMatchObject({
+    list: Array.from({ length: 256 }, (_, nth) => nth),
+    names: { ['n'.repeat(256)]: 1 },
+    msg: 'x',
+  });
 });
 
 it('keeps a whole line within 64 KB, with its message and the fields that fit', async () => {
-  const nested = Object.fromEntries(Array.from({ length: 200 }, (_, nth) => [nth, Array.from({ length: 200 }, () => nth)]));
+  const nested = Object.fromEntries(
+    Array.from({ length: 200 }, (_, nth) => [nth, Array.from({ length: 200 }, () => nth)]),
+  );
   const [line] = await written((log) =>
     log.warn({ job_id: 'job_1', nested, escaped: '\u0001'.repeat(50_000), code: 'x' }, '\u0001'.repeat(50_000)),
   );
   expect(JSON.stringify(line).length).toBeLessThanOrEqual(64 * 1024);
-  expect(line).toMatchObject({ level: 40, job_id: 'job_1', code: 'x', omitted_fields: 2, msg: expect.stringContaining('characters') });
+  expect(line).toMatchObject({
+    level: 40,
+    job_id: 'job_1',
+    code: 'x',
+    omitted_fields: 2,
+    msg: expect.stringContaining('characters'),
+  });
   expect(line).not.toHaveProperty('nested');
 });
 

@@ -24,7 +24,10 @@ export interface Archive {
 export function pack(version: string, files: readonly { path: string; content: Buffer }[]): Archive {
   const described = files.map(({ path, content }) => ({ path, size: content.length, sha256: digestOf(content) }));
   const index: ArchiveIndex = { version, files: described };
-  return { index: JSON.stringify(index), content: gzipSync(Buffer.concat(files.map(({ content }) => content)), { level: 9 }) };
+  return {
+    index: JSON.stringify(index),
+    content: gzipSync(Buffer.concat(files.map(({ content }) => content)), { level: 9 }),
+  };
 }
 
 /** Each file with its bytes. @throws Error when the bytes are not those of the index */

@@ -3,7 +3,17 @@
  * this machine's platform in it. Usage: npm run binary [-- output file, default build/stillframe]
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -35,12 +45,17 @@ async function main(output: string): Promise<void> {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  say(`${output}: ${megabytes(statSync(output).size)}, Node ${process.versions.node}, ${process.platform}-${process.arch}`);
+  say(
+    `${output}: ${megabytes(statSync(output).size)}, Node ${process.versions.node}, ${process.platform}-${process.arch}`,
+  );
 }
 
 async function makeBlob(work: string): Promise<Buffer> {
   const at = (name: string) => join(work, name);
-  const files = programFiles(ROOT.replace(/\/$/, '')).map((path) => ({ path, content: readFileSync(join(ROOT, path)) }));
+  const files = programFiles(ROOT.replace(/\/$/, '')).map((path) => ({
+    path,
+    content: readFileSync(join(ROOT, path)),
+  }));
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const archive = pack(version, [...files, { path: 'start.cjs', content: Buffer.from(CROSSING) }]);
   const unpacked = files.reduce((sum, { content }) => sum + content.length, 0);
@@ -57,7 +72,10 @@ async function makeBlob(work: string): Promise<Buffer> {
     logLevel: 'error',
   });
   const assets = { index: at('index'), content: at('content') };
-  writeFileSync(at('sea.json'), JSON.stringify({ main: at('start.cjs'), output: at('blob'), disableExperimentalSEAWarning: true, assets }));
+  writeFileSync(
+    at('sea.json'),
+    JSON.stringify({ main: at('start.cjs'), output: at('blob'), disableExperimentalSEAWarning: true, assets }),
+  );
   execFileSync(process.execPath, ['--experimental-sea-config', at('sea.json')], { stdio: 'ignore' });
   return readFileSync(at('blob'));
 }
@@ -65,7 +83,11 @@ async function makeBlob(work: string): Promise<Buffer> {
 /** Creates a key, which tests the database driver, the migrations and all modules. */
 function prove(executable: string, work: string): void {
   const env = { XDG_CACHE_HOME: join(work, 'cache'), STILLFRAME_DATA_DIR: join(work, 'data') };
-  const printed = execFileSync(executable, ['keys', 'create', '--label', 'check', '--json'], { cwd: work, env, encoding: 'utf8' });
+  const printed = execFileSync(executable, ['keys', 'create', '--label', 'check', '--json'], {
+    cwd: work,
+    env,
+    encoding: 'utf8',
+  });
   if (!/"sf_live_/.test(printed)) throw new Error(`The executable does not make keys: ${printed}`);
 }
 

@@ -13,8 +13,12 @@ const NATIVE_SOURCES = /^(deps|src|build\/(?!Release\/[^/]+\.node$).*)(\/|$)/;
 /** Paths below the root, sorted. @param root a clone that is installed and built */
 export function programFiles(root: string): string[] {
   const client = join(root, 'dist', 'client');
-  const own = OWN.flatMap((name) => filesBelow(join(root, name))).filter((file) => dirname(file) !== client && !file.endsWith('.d.ts'));
-  const packages = [...runtimePackages(root)].flatMap((dir) => filesBelow(dir).filter((file) => isLoaded(dir, relative(dir, file))));
+  const own = OWN.flatMap((name) => filesBelow(join(root, name))).filter(
+    (file) => dirname(file) !== client && !file.endsWith('.d.ts'),
+  );
+  const packages = [...runtimePackages(root)].flatMap((dir) =>
+    filesBelow(dir).filter((file) => isLoaded(dir, relative(dir, file))),
+  );
   return [...new Set([...own, ...packages])].map((file) => relative(root, file)).sort();
 }
 
@@ -58,7 +62,8 @@ function isForOtherPlatform(path: string): boolean {
 
 function filesBelow(path: string): string[] {
   if (!existsSync(path)) return [];
-  if (realpathSync(path) !== path) throw new Error(`${path} is a link: the program is packed from an ordinary installation (npm ci)`);
+  if (realpathSync(path) !== path)
+    throw new Error(`${path} is a link: the program is packed from an ordinary installation (npm ci)`);
   const entries = readEntries(path);
   if (entries === null) return [path];
   return entries.filter((name) => name !== 'node_modules').flatMap((name) => filesBelow(join(path, name)));
@@ -73,6 +78,9 @@ function readEntries(path: string): string[] | null {
   }
 }
 
-function manifestOf(dir: string): { dependencies?: Record<string, string>; optionalDependencies?: Record<string, string> } {
+function manifestOf(dir: string): {
+  dependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+} {
   return JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'));
 }

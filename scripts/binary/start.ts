@@ -11,7 +11,10 @@ import { unpack } from './unpack.js';
 
 try {
   applyMemorySettings([process.argv0, ...process.argv.slice(2)]);
-  const home = unpack({ index: getAsset('index', 'utf8'), content: new Uint8Array(getRawAsset('content') as ArrayBuffer) }, cacheDir());
+  const home = unpack(
+    { index: getAsset('index', 'utf8'), content: new Uint8Array(getRawAsset('content') as ArrayBuffer) },
+    cacheDir(),
+  );
   load(scriptOf(home) ?? join(home, 'start.cjs'));
 } catch (error) {
   process.stderr.write(`stillframe: ${(error as Error).message}\n`);
@@ -28,7 +31,8 @@ function cacheDir(): string {
 /** The program starts itself as Node for the scripts of its packages (Playwright's installer); accepts only unpacked files. */
 function scriptOf(home: string): string | null {
   const first = process.argv[2];
-  if (first === undefined || !first.startsWith(home + sep) || first.includes(`${sep}..`) || !first.endsWith('.js')) return null;
+  if (first === undefined || !first.startsWith(home + sep) || first.includes(`${sep}..`) || !first.endsWith('.js'))
+    return null;
   process.argv.splice(1, 1);
   return first;
 }

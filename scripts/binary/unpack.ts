@@ -43,9 +43,12 @@ function makeCache(cache: string): void {
   try {
     mkdirSync(cache, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new Error(`The program unpacks itself into ${cache} on first use, and cannot: ${(error as Error).message}. ${ADVICE}`);
+    throw new Error(
+      `The program unpacks itself into ${cache} on first use, and cannot: ${(error as Error).message}. ${ADVICE}`,
+    );
   }
-  if (!isOursAlone(lstatSync(cache), 0o022)) throw new Error(`${cache} belongs to another user, or others can write to it. ${ADVICE}`);
+  if (!isOursAlone(lstatSync(cache), 0o022))
+    throw new Error(`${cache} belongs to another user, or others can write to it. ${ADVICE}`);
 }
 
 const ADVICE = 'Set XDG_CACHE_HOME to a directory of your own.';
@@ -91,6 +94,7 @@ function removeOldDrafts(cache: string): void {
   for (const name of readdirSync(cache)) {
     const draft = join(cache, name);
     const found = name.startsWith(DRAFT) ? lstatSync(draft, { throwIfNoEntry: false }) : undefined;
-    if (found !== undefined && Date.now() - found.mtimeMs > DRAFT_MAX_AGE_MS) rmSync(draft, { recursive: true, force: true });
+    if (found !== undefined && Date.now() - found.mtimeMs > DRAFT_MAX_AGE_MS)
+      rmSync(draft, { recursive: true, force: true });
   }
 }

@@ -18,7 +18,10 @@ export interface Principal {
 const BEARER = /^Bearer +([^\s,]{1,200}) *$/i;
 
 /** Authenticates the key of an `Authorization` header, as `authenticateKey`. */
-export async function authenticate(store: Pick<KeyStore, 'findKeyByHash'>, authorization: string | undefined): Promise<Principal> {
+export async function authenticate(
+  store: Pick<KeyStore, 'findKeyByHash'>,
+  authorization: string | undefined,
+): Promise<Principal> {
   return await authenticateKey(store, BEARER.exec(authorization ?? '')?.[1] ?? null);
 }
 
@@ -27,7 +30,10 @@ export async function authenticate(store: Pick<KeyStore, 'findKeyByHash'>, autho
  * well-formed keys only, but every time, so that a revocation by another process takes effect at once.
  * @throws CaptureError `unauthorized`, the same for a missing, malformed, unknown or revoked key
  */
-export async function authenticateKey(store: Pick<KeyStore, 'findKeyByHash'>, secret: string | null): Promise<Principal> {
+export async function authenticateKey(
+  store: Pick<KeyStore, 'findKeyByHash'>,
+  secret: string | null,
+): Promise<Principal> {
   if (secret === null || !isApiKey(secret)) throw unauthorized();
   const key = await store.findKeyByHash(hashApiKey(secret));
   if (key === null || key.revokedAt !== null) throw unauthorized();

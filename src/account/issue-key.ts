@@ -47,10 +47,21 @@ export async function issueFirstKey(
   return (await store.insertFirstKey(key)) ? secret : null;
 }
 
-function makeKey(accountId: string, { label, scopes, now }: Omit<KeyRequest, 'accountName'>): { key: NewKey; secret: string } {
+function makeKey(
+  accountId: string,
+  { label, scopes, now }: Omit<KeyRequest, 'accountName'>,
+): { key: NewKey; secret: string } {
   const secret = newApiKey();
   const prefix = secret.slice(0, SHOWN_CHARS);
-  const key = { id: newId('key', now), accountId, label, scopes: [...scopes], prefix, createdAt: now, hash: hashApiKey(secret) };
+  const key = {
+    id: newId('key', now),
+    accountId,
+    label,
+    scopes: [...scopes],
+    prefix,
+    createdAt: now,
+    hash: hashApiKey(secret),
+  };
   return { key, secret };
 }
 

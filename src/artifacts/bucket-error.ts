@@ -13,8 +13,12 @@ export class BucketError extends Error {
   readonly code: string;
 
   constructor(call: string, { status, code, cause }: { status: number | null; code: string; cause?: unknown }) {
-    const outcome = status === null ? `failed: ${cause instanceof Error ? cause.message : 'no response'}` : `returned ${status}`;
-    super([`${call} ${outcome}`, code].filter((part) => part !== '').join(' '), cause === undefined ? undefined : { cause });
+    const outcome =
+      status === null ? `failed: ${cause instanceof Error ? cause.message : 'no response'}` : `returned ${status}`;
+    super(
+      [`${call} ${outcome}`, code].filter((part) => part !== '').join(' '),
+      cause === undefined ? undefined : { cause },
+    );
     this.status = status;
     this.code = code;
   }

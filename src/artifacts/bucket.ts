@@ -180,7 +180,11 @@ export class Bucket implements AsyncDisposable {
     return new AwsV4Signer({
       ...request,
       url: request.url.href,
-      ...{ accessKeyId, secretAccessKey, region, service: 's3', cache: this.#signingKeys },
+      accessKeyId,
+      secretAccessKey,
+      region,
+      service: 's3',
+      cache: this.#signingKeys,
     });
   }
 }

@@ -14,7 +14,11 @@ export interface Copied {
  * Copies artifacts durably into a new directory with the same layout, which can replace the original.
  * @throws Error if a file has the wrong size, or the target exists
  */
-export async function copyArtifacts(from: string, to: string, wanted: readonly { name: string; bytes: number }[]): Promise<Copied> {
+export async function copyArtifacts(
+  from: string,
+  to: string,
+  wanted: readonly { name: string; bytes: number }[],
+): Promise<Copied> {
   await mkdir(to, { mode: 0o700 });
   const shards = new Set<string>();
   let copied = 0;

@@ -131,7 +131,8 @@ class ArtifactDirectory implements Artifacts {
   async removeLeftovers(): Promise<number> {
     const leftovers = await readdir(join(this.#dir, UNFINISHED));
     for (const leftover of leftovers) await unlink(join(this.#dir, UNFINISHED, leftover)).catch(nullIfMissing);
-    if (leftovers.length > 0) this.#log.warn({ count: leftovers.length }, 'removed incomplete artifacts of an earlier run');
+    if (leftovers.length > 0)
+      this.#log.warn({ count: leftovers.length }, 'removed incomplete artifacts of an earlier run');
     return leftovers.length;
   }
 

@@ -18,7 +18,11 @@ export interface FileSource {
   load(path: string, bytes: number): Promise<Buffer>;
 }
 
-const LIMITS: RecentFilesLimits = { keptBytes: 32 * 1024 * 1024, lentBytes: 64 * 1024 * 1024, fileBytes: 2 * 1024 * 1024 };
+const LIMITS: RecentFilesLimits = {
+  keptBytes: 32 * 1024 * 1024,
+  lentBytes: 64 * 1024 * 1024,
+  fileBytes: 2 * 1024 * 1024,
+};
 /** Files that were read once. */
 const NOTICED_MAX = 1_000;
 

@@ -130,7 +130,9 @@ class S3Artifacts implements Artifacts {
     if (!isStoredName(name)) return;
     this.#objects.delete(name);
     this.#contents.forget(name);
-    await this.#call('remove', () => this.#bucket.read({ method: 'DELETE', key: name, limitMs: CALL_MS }).catch(nullIfMissing));
+    await this.#call('remove', () =>
+      this.#bucket.read({ method: 'DELETE', key: name, limitMs: CALL_MS }).catch(nullIfMissing),
+    );
   }
 
   async isPresent(): Promise<boolean> {
@@ -182,7 +184,8 @@ class S3Artifacts implements Artifacts {
         if (isMissing(error)) this.#objects.delete(name);
         throw error;
       });
-      const isPart = answer.statusCode === 206 && String(answer.headers['content-range']).startsWith(`bytes ${start}-${end}/`);
+      const isPart =
+        answer.statusCode === 206 && String(answer.headers['content-range']).startsWith(`bytes ${start}-${end}/`);
       const isWanted = range === undefined ? answer.statusCode === 200 : isPart;
       if (isWanted && answer.headers['content-length'] === String(end - start + 1)) return answer.body;
       answer.body.destroy();
@@ -212,7 +215,9 @@ class S3Artifacts implements Artifacts {
   /** Checks the bucket itself. Concurrent callers share the answer. */
   #ask(): Promise<boolean> {
     const asking = () =>
-      this.#health.refusesWrites ? this.#writeProbe() : this.#bucket.read({ method: 'HEAD', key: null, limitMs: CALL_MS, tries: 1 });
+      this.#health.refusesWrites
+        ? this.#writeProbe()
+        : this.#bucket.read({ method: 'HEAD', key: null, limitMs: CALL_MS, tries: 1 });
     this.#probe ??= asking()
       .then(
         () => true,

@@ -48,7 +48,10 @@ export class StorageHealth {
   recordFailure(error: unknown, { isWrite }: { isWrite: boolean }): void {
     const isRefusal = error instanceof BucketError && error.isRefusal;
     if (isRefusal && this.#refusal === null) {
-      this.#log.error({ err: error }, 'the bucket refuses access: captures are answered with 503 until its operator corrects that');
+      this.#log.error(
+        { err: error },
+        'the bucket refuses access: captures are answered with 503 until its operator corrects that',
+      );
     } else if (!this.#isFailing) {
       this.#log.error({ err: error }, 'the bucket cannot be used: captures are answered with 503 until it can');
     }

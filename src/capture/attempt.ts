@@ -14,7 +14,8 @@ export const RETRY_DELAY_MS = 500;
  */
 export function shouldRetry(error: unknown, leftMs: number): boolean {
   if (!(error instanceof CaptureError) || !error.retriable || error.details?.own_browser === true) return false;
-  const again = error.code === 'render_crashed' || error.code === 'navigation_failed' || error.code === 'egress_unavailable';
+  const again =
+    error.code === 'render_crashed' || error.code === 'navigation_failed' || error.code === 'egress_unavailable';
   return again && leftMs >= TIMEOUT_MS.min;
 }
 
@@ -27,7 +28,11 @@ export interface TimeLimit extends Disposable {
 }
 
 /** Creates a limit that aborts with `render_timeout`. */
-export function timeLimit({ timeout, delay, animate }: Pick<CaptureOptions, 'timeout' | 'delay' | 'animate'>): TimeLimit {
+export function timeLimit({
+  timeout,
+  delay,
+  animate,
+}: Pick<CaptureOptions, 'timeout' | 'delay' | 'animate'>): TimeLimit {
   const limit = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const exceed = () =>
@@ -73,7 +78,9 @@ export function toCaptureData(rendering: Rendering, { options, artifact, artifac
     region: options.region,
     egressCountry: rendering.egressCountry,
     diagnostics: rendering.diagnostics,
-    ...(rendering.captures === null ? {} : { captures: rendering.captures.map((one, index) => toNamed(one, artifacts?.[index] ?? '')) }),
+    ...(rendering.captures === null
+      ? {}
+      : { captures: rendering.captures.map((one, index) => toNamed(one, artifacts?.[index] ?? '')) }),
     inspection: rendering.inspection,
     ...(rendering.response === undefined ? {} : { response: rendering.response }),
   };
@@ -84,6 +91,10 @@ function toNamed({ content, warnings, ...facts }: NamedPicture, artifact: string
 }
 
 function withNotes({ finalUrl, notes }: Pick<CaptureData, 'finalUrl' | 'notes'>, { warnings, changed }: Rendering) {
-  const all: CaptureNotes = { ...notes, ...(warnings.length === 0 ? {} : { warnings }), ...(changed === null ? {} : { changed }) };
+  const all: CaptureNotes = {
+    ...notes,
+    ...(warnings.length === 0 ? {} : { warnings }),
+    ...(changed === null ? {} : { changed }),
+  };
   return { finalUrl, ...(Object.keys(all).length === 0 ? {} : { notes: all }) };
 }

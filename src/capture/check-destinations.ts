@@ -37,7 +37,10 @@ export function refuseBlockedDestinations(
 ): void {
   const issues: RequestIssue[] = [];
   if (files === null && egress.refusesLiterally(url, requester))
-    issues.push({ path: html === null ? 'url' : 'base_url', message: `is not a public destination. ${ALLOW_OWN_NETWORK}` });
+    issues.push({
+      path: html === null ? 'url' : 'base_url',
+      message: `is not a public destination. ${ALLOW_OWN_NETWORK}`,
+    });
   for (const [index, step] of steps.entries())
     if (step.action === 'go_to' && step.url !== undefined && egress.refusesLiterally(step.url, requester))
       issues.push({ path: `steps.${index}.url`, message: `is not a public destination. ${ALLOW_OWN_NETWORK}` });

@@ -41,7 +41,8 @@ export async function findPicture(
     readSide(source.content, side);
     return source;
   }
-  const name = source.kind === 'artifact' ? source.name : artifactOf(side, await lookupJob(deps.store, source.jobId, principal));
+  const name =
+    source.kind === 'artifact' ? source.name : artifactOf(side, await lookupJob(deps.store, source.jobId, principal));
   await open(deps, side, name);
   return { kind: 'artifact', name };
 }
@@ -71,7 +72,9 @@ export async function compare(
 
 async function reserve({ reserveMemory }: CompareDeps, bytes: number, signal: AbortSignal): Promise<Disposable | null> {
   try {
-    return reserveMemory === null ? null : await reserveMemory(bytes, AbortSignal.any([signal, AbortSignal.timeout(MEMORY_WAIT_MS)]));
+    return reserveMemory === null
+      ? null
+      : await reserveMemory(bytes, AbortSignal.any([signal, AbortSignal.timeout(MEMORY_WAIT_MS)]));
   } catch (cause) {
     signal.throwIfAborted();
     const message = 'The captures that are running leave no memory for a comparison. Try again shortly.';
@@ -84,7 +87,11 @@ async function read(deps: CompareDeps, side: Side, source: FoundPicture): Promis
   return await buffer(await (await open(deps, side, source.name)).read());
 }
 
-async function open({ openPicture }: Pick<CompareDeps, 'openPicture'>, side: Side, name: string): Promise<OpenArtifact> {
+async function open(
+  { openPicture }: Pick<CompareDeps, 'openPicture'>,
+  side: Side,
+  name: string,
+): Promise<OpenArtifact> {
   if (/\.(pdf|txt)$/.test(name)) throw refused(side, 'must be a picture, not a PDF or a text');
   if (name.endsWith('.mp4')) throw refused(side, 'must be a picture, not a video');
   const artifact = await openPicture(name);

@@ -3,7 +3,9 @@ import { isShortOfDescriptors, type WireHealth } from '../contract/health.js';
 import type { DeliveryStore, JobStore, NodeFacts, Store } from '../store/store.js';
 
 export interface HealthDeps {
-  store: Pick<Store, 'ping' | 'settlement' | 'nodes'> & Pick<JobStore, 'queueStatus'> & Pick<DeliveryStore, 'webhookTotals'>;
+  store: Pick<Store, 'ping' | 'settlement' | 'nodes'> &
+    Pick<JobStore, 'queueStatus'> &
+    Pick<DeliveryStore, 'webhookTotals'>;
   /** Number of this server's browsers that have responded within the last 30 s. */
   readyBrowsers(): number;
   /** Whether this server takes captures, and so needs a ready browser. */
@@ -103,7 +105,16 @@ const UNAVAILABLE: WireHealth = {
   worker_ready: false,
   ready_workers: 0,
   sandboxed: false,
-  queue: { waiting: 0, active: 0, prioritized: 0, delayed: 0, completed: 0, failed: 0, paused: false, total_pending: 0 },
+  queue: {
+    waiting: 0,
+    active: 0,
+    prioritized: 0,
+    delayed: 0,
+    completed: 0,
+    failed: 0,
+    paused: false,
+    total_pending: 0,
+  },
   settlement: { pending: 0, settled: 0, released: 0, oldest_pending_ms: 0 },
   webhooks: { delivered: 0, failed: 0, errors: 0, active: false },
 };

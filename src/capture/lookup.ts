@@ -4,7 +4,11 @@ import { periodEnd, type WireUsage } from '../contract/pricing.js';
 import type { AccountStore, JobStore } from '../store/store.js';
 
 /** Finds a job that this key submitted; null for a missing job and for another key's (interface.md, GET /v1/jobs/{id}). */
-export async function lookupJob(store: Pick<JobStore, 'findJob'>, id: string, principal: Principal): Promise<JobSnapshot | null> {
+export async function lookupJob(
+  store: Pick<JobStore, 'findJob'>,
+  id: string,
+  principal: Principal,
+): Promise<JobSnapshot | null> {
   return ownJob(await store.findJob(id), principal);
 }
 
@@ -22,7 +26,11 @@ function ownJob(job: JobSnapshot | null, principal: Principal): JobSnapshot | nu
 }
 
 /** Reads an account's credits and jobs of the current period. */
-export async function readUsage(store: Pick<AccountStore, 'usage' | 'jobCounts'>, accountId: string, now: number): Promise<WireUsage> {
+export async function readUsage(
+  store: Pick<AccountStore, 'usage' | 'jobCounts'>,
+  accountId: string,
+  now: number,
+): Promise<WireUsage> {
   const [usage, counts] = await Promise.all([store.usage(accountId, now), store.jobCounts(accountId, now)]);
   return { ...usage, resets_at: periodEnd(now), jobs: counts.byState, errors: counts.byCode };
 }

@@ -76,12 +76,17 @@ export interface LinkPicture {
  * Finds the stored picture for a link.
  * @throws CaptureError invalid_request (a refused destination), internal_error (503: the storage cannot be reached)
  */
-export async function findLinkPicture(deps: LinkPictureDeps, submission: Submission, accountId: string): Promise<LinkPicture> {
+export async function findLinkPicture(
+  deps: LinkPictureDeps,
+  submission: Submission,
+  accountId: string,
+): Promise<LinkPicture> {
   refuseBlockedDestinations(deps.egress, submission.options, { account: accountId });
   const { cacheIdentity, options } = submission;
   const { picture, inFlight } = await deps.store.findLinkAnswer({ accountId, cacheIdentity, timeout: options.timeout });
   const outcome = picture?.job.result?.outcome;
-  if (picture === null || outcome?.ok !== true || (await isFileMissing(deps, picture.artifactName))) return { picture: null, inFlight };
+  if (picture === null || outcome?.ok !== true || (await isFileMissing(deps, picture.artifactName)))
+    return { picture: null, inFlight };
   const ageMs = Math.max(0, deps.now() - picture.renderedAt);
   return { picture: { jobId: picture.job.id, data: { ...outcome.data, cached: true }, ageMs }, inFlight };
 }

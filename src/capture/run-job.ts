@@ -32,7 +32,10 @@ const PROGRESS_EVERY_MS = 500;
 const PUT_AT_ONCE = 4;
 
 export interface RunJobDeps {
-  store: Pick<JobStore, 'renewLease' | 'announceArtifact' | 'complete' | 'fail' | 'endFollowers' | 'retryLater' | 'release'> &
+  store: Pick<
+    JobStore,
+    'renewLease' | 'announceArtifact' | 'complete' | 'fail' | 'endFollowers' | 'retryLater' | 'release'
+  > &
     Pick<RetentionStore, 'keptArtifacts' | 'keepArtifact'>;
   artifacts: Pick<Artifacts, 'put' | 'remove' | 'isFailing' | 'isReady' | 'refusal' | 'openPack'>;
   render(order: RenderOrder, signal: AbortSignal): Promise<Rendering>;
@@ -88,10 +91,18 @@ export async function runJob(deps: RunJobDeps, job: ClaimedJob, stop: AbortSigna
       const progress = { onBegin, onProgress: lease.progress, onStages };
       const order: RenderOrder = { id: job.id, account: job.accountId, options, files, ...progress, kept };
       const rendering = await deps.render(order, AbortSignal.any([limit.signal, stop]));
-      conclusion = await traceStore(trace, storeRendering(deps, job, { rendering, startedAt, queuedMs, stop, onStored: resolveKept }));
+      conclusion = await traceStore(
+        trace,
+        storeRendering(deps, job, { rendering, startedAt, queuedMs, stop, onStored: resolveKept }),
+      );
     }
   } catch (error) {
-    conclusion = await recordFailure(deps, job, { error, stop, spentMs: performance.now() - startedAt, timeoutMs: options.timeout });
+    conclusion = await recordFailure(deps, job, {
+      error,
+      stop,
+      spentMs: performance.now() - startedAt,
+      timeoutMs: options.timeout,
+    });
   } finally {
     lease.end();
     resolveKept();
@@ -110,7 +121,10 @@ const LOST: Conclusion = { state: 'lost', code: null };
 
 function beginTrace({ traces, since }: RunJobDeps, job: ClaimedJob): AttemptTrace | null {
   const { id, mode, attempt, options, traceparent } = job;
-  return traces?.attempt({ jobId: id, mode, attempt, queuedMs: since(job.dueAt ?? job.enqueuedAt), options, traceparent }) ?? null;
+  return (
+    traces?.attempt({ jobId: id, mode, attempt, queuedMs: since(job.dueAt ?? job.enqueuedAt), options, traceparent }) ??
+    null
+  );
 }
 
 async function traceStore(trace: AttemptTrace | null, storing: Promise<Conclusion>): Promise<Conclusion> {
@@ -206,8 +220,19 @@ async function storeRendering(
   const upload = asked === null ? {} : { upload: await uploadTo(deps, job, sent) };
   const uploadMs = performance.now() - uploadStart;
   const now = deps.now();
-  const data = toCaptureData(rendering, { options: job.options, artifact: artifact.name, artifacts: names, durationMs });
-  const capture = { data, artifact, tookMs: deps.since(job.enqueuedAt), ...upload, ...(further.length === 0 ? {} : { further }) };
+  const data = toCaptureData(rendering, {
+    options: job.options,
+    artifact: artifact.name,
+    artifacts: names,
+    durationMs,
+  });
+  const capture = {
+    data,
+    artifact,
+    tookMs: deps.since(job.enqueuedAt),
+    ...upload,
+    ...(further.length === 0 ? {} : { further }),
+  };
   const ended = await retryWhileUnavailable(waiting, () => deps.store.complete(claim, capture, now));
   // Nothing was committed: another worker has the job, or an earlier try of this step succeeded although it seemed to fail.
   if (ended.length === 0) {
@@ -220,7 +245,11 @@ async function storeRendering(
     store: Math.round(performance.now() - storeStart - uploadMs),
   };
   await reportEnded(deps, ended, {
-    facts: { attempt: job.attempt, bytes: [artifact, ...further].reduce((sum, { bytes }) => sum + bytes, 0), ...timings },
+    facts: {
+      attempt: job.attempt,
+      bytes: [artifact, ...further].reduce((sum, { bytes }) => sum + bytes, 0),
+      ...timings,
+    },
     timings,
     waiting,
   });
@@ -236,7 +265,10 @@ interface StoredPicture {
  * Reads the picture that a job uploads instead of a new one; null if it has none, or the picture has been deleted or is unreadable.
  * @throws CaptureError while the storage is unavailable
  */
-async function readStored({ uploads, log }: Pick<RunJobDeps, 'uploads' | 'log'>, job: ClaimedJob): Promise<StoredPicture | null> {
+async function readStored(
+  { uploads, log }: Pick<RunJobDeps, 'uploads' | 'log'>,
+  job: ClaimedJob,
+): Promise<StoredPicture | null> {
   const name = job.options.upload?.artifact ?? null;
   if (name === null) return null;
   try {
@@ -244,12 +276,19 @@ async function readStored({ uploads, log }: Pick<RunJobDeps, 'uploads' | 'log'>,
     return opened === null ? null : { name, content: await buffer(await opened.read()) };
   } catch (error) {
     if (error instanceof CaptureError) throw error;
-    log.warn({ err: error, job_id: job.id }, 'a stored picture could not be read for its upload, and is captured again');
+    log.warn(
+      { err: error, job_id: job.id },
+      'a stored picture could not be read for its upload, and is captured again',
+    );
     return null;
   }
 }
 
-async function uploadStored(deps: RunJobDeps, job: ClaimedJob, picture: StoredPicture & { stop: AbortSignal }): Promise<Conclusion> {
+async function uploadStored(
+  deps: RunJobDeps,
+  job: ClaimedJob,
+  picture: StoredPicture & { stop: AbortSignal },
+): Promise<Conclusion> {
   const { name, content, stop } = picture;
   const upload = await uploadTo(deps, job, { url: job.options.upload?.url ?? '', name, content, stop });
   const waiting = { log: deps.log, jobId: job.id, stop };
@@ -295,7 +334,10 @@ async function reportFailure(
 async function putFurther(
   { artifacts, log }: Pick<RunJobDeps, 'artifacts' | 'log'>,
   pictures: readonly Pick<Rendering, 'content' | 'format'>[],
-  { putOne, first }: { putOne: (picture: Pick<Rendering, 'content' | 'format'>) => Promise<StoredArtifact>; first: StoredArtifact },
+  {
+    putOne,
+    first,
+  }: { putOne: (picture: Pick<Rendering, 'content' | 'format'>) => Promise<StoredArtifact>; first: StoredArtifact },
 ): Promise<StoredArtifact[]> {
   const stored: StoredArtifact[] = [];
   for (let at = 0; at < pictures.length; at += PUT_AT_ONCE) {
@@ -306,7 +348,9 @@ async function putFurther(
     for (const { name } of [first, ...stored]) {
       await artifacts
         .remove(name)
-        .catch((error: unknown) => log.warn({ err: error, artifact: name }, 'a picture of a failed capture was not removed'));
+        .catch((error: unknown) =>
+          log.warn({ err: error, artifact: name }, 'a picture of a failed capture was not removed'),
+        );
     }
     throw failed.reason;
   }
@@ -358,7 +402,14 @@ async function recordFailure(deps: RunJobDeps, job: ClaimedJob, failure: Failure
   deps.releases?.delete(job.id);
   const stored = toStoredError(error);
   const { code, details } = stored;
-  const facts = { job_id: job.id, request_id: job.requestId, url: jobUrl(job.options), attempt: job.attempt, code, details };
+  const facts = {
+    job_id: job.id,
+    request_id: job.requestId,
+    url: jobUrl(job.options),
+    attempt: job.attempt,
+    code,
+    details,
+  };
   if (stored.code === 'internal_error') deps.log.error({ ...facts, err: error }, 'job failed with an internal error');
   const now = deps.now();
   const dueAt = now + deps.retryDelayMs;
@@ -378,8 +429,12 @@ async function recordFailure(deps: RunJobDeps, job: ClaimedJob, failure: Failure
     await retryWhileUnavailable(waiting, () => deps.store.release(claim));
     return { state: 'released', code: null };
   }
-  const artifact = error instanceof CaptureError && error.picture !== undefined ? await keepPicture(deps, job, error.picture) : null;
-  const shown = { ...(artifact === null ? stored : { ...stored, details: { ...details, artifact } }), tookMs: deps.since(job.enqueuedAt) };
+  const artifact =
+    error instanceof CaptureError && error.picture !== undefined ? await keepPicture(deps, job, error.picture) : null;
+  const shown = {
+    ...(artifact === null ? stored : { ...stored, details: { ...details, artifact } }),
+    tookMs: deps.since(job.enqueuedAt),
+  };
   const ended = await retryWhileUnavailable(waiting, () => deps.store.fail(claim, shown, deps.now()));
   const failed = { ...facts, message: stored.message, duration_ms: Math.round(spentMs) };
   await reportEnded(deps, ended, { facts: failed, timings: {}, waiting });
@@ -435,7 +490,10 @@ class StillUnavailable extends Error {}
  * Repeats a step while the database or the storage is unavailable (an outage, a full disk, a lock).
  * @throws StillUnavailable when the server stops, or at the limit
  */
-async function retryWhileUnavailable<T>({ log, jobId, stop, limitMs = Infinity }: Waiting, step: () => Promise<T>): Promise<T> {
+async function retryWhileUnavailable<T>(
+  { log, jobId, stop, limitMs = Infinity }: Waiting,
+  step: () => Promise<T>,
+): Promise<T> {
   const deadline = performance.now() + limitMs;
   for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_RETRY_MS)) {
     try {
@@ -443,7 +501,8 @@ async function retryWhileUnavailable<T>({ log, jobId, stop, limitMs = Infinity }
     } catch (error) {
       if (!(error instanceof CaptureError) || error.status !== 503) throw error;
       if (stop.aborted || performance.now() >= deadline) throw new StillUnavailable(error.message, { cause: error });
-      if (waitMs === FIRST_RETRY_MS) log.warn({ err: error, job_id: jobId }, 'a finished capture waits for the database or the storage');
+      if (waitMs === FIRST_RETRY_MS)
+        log.warn({ err: error, job_id: jobId }, 'a finished capture waits for the database or the storage');
     }
     await pause(waitMs, undefined, { signal: stop }).catch(() => undefined);
   }
@@ -453,10 +512,14 @@ async function retryWhileUnavailable<T>({ log, jobId, stop, limitMs = Infinity }
  * Opens the stored files of a job.
  * @throws CaptureError `internal_error`: with status 503 if the storage cannot be reached, else if something has removed them
  */
-export async function openFiles(artifacts: Pick<Artifacts, 'openPack'>, { pack, key }: PageFilesOption): Promise<FileContents> {
+export async function openFiles(
+  artifacts: Pick<Artifacts, 'openPack'>,
+  { pack, key }: PageFilesOption,
+): Promise<FileContents> {
   const stored = pack === null ? null : await artifacts.openPack(pack);
   if (stored === null) {
-    const message = 'The files of this request are no longer in the storage. Send the request again with another idempotency key.';
+    const message =
+      'The files of this request are no longer in the storage. Send the request again with another idempotency key.';
     throw new CaptureError({ code: 'internal_error', message });
   }
   return { read: async ({ start, end }) => unpack(await stored.read({ start, end }), key, start) };

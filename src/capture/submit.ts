@@ -76,7 +76,10 @@ export async function submit(deps: SubmitDeps, submission: Submission, context: 
     traceparent: context.traceparent,
   };
   const { pack = null } = context;
-  return answerWith(deps, pack === null ? await accept(deps, job) : await acceptWithFiles(deps, job, { pack, context }));
+  return answerWith(
+    deps,
+    pack === null ? await accept(deps, job) : await acceptWithFiles(deps, job, { pack, context }),
+  );
 }
 
 /**
@@ -102,7 +105,8 @@ async function acceptWithFiles(
   const { files } = job.options;
   if (files === null || (await isRepeat(deps, context))) return await accept(deps, job);
   const name = newPackName();
-  if (!(await deps.store.announceFiles({ name, jobId: job.id, accountId: job.accountId }))) return { kind: 'queue_full', waiting: 0 };
+  if (!(await deps.store.announceFiles({ name, jobId: job.id, accountId: job.accountId })))
+    return { kind: 'queue_full', waiting: 0 };
   await deps.artifacts.putPack(name, pack).catch(async (error: unknown) => {
     await removeFiles(deps, name);
     throw error;
@@ -132,7 +136,10 @@ async function refuseWithoutStorage(deps: SubmitDeps, context: SubmitContext): P
   await requireStorage(deps.artifacts);
 }
 
-async function isRepeat({ store }: Pick<SubmitDeps, 'store'>, { principal, idempotencyKey }: SubmitContext): Promise<boolean> {
+async function isRepeat(
+  { store }: Pick<SubmitDeps, 'store'>,
+  { principal, idempotencyKey }: SubmitContext,
+): Promise<boolean> {
   return idempotencyKey !== null && (await store.findJobByIdempotencyKey(principal.accountId, idempotencyKey)) !== null;
 }
 
@@ -142,7 +149,9 @@ async function checkCallbacks(deps: SubmitDeps, submission: Submission, context:
   const callbacks = [
     ...(webhook === null ? [] : [{ path: 'webhook.url', url: webhook.url }]),
     ...(options.upload === null ? [] : [{ path: 'upload.url', url: options.upload.url }]),
-    ...(options.upload?.sending === undefined ? [] : [{ path: 'upload.failure', url: options.upload.sending.failure.url }]),
+    ...(options.upload?.sending === undefined
+      ? []
+      : [{ path: 'upload.failure', url: options.upload.sending.failure.url }]),
   ];
   if (callbacks.length === 0 || (await isRepeat(deps, context))) return;
   const resolver: Parameters<typeof checkWebhookHost>[0] = {
@@ -194,7 +203,10 @@ export function quotaExceeded({ quota, used, reserved, resetsAt }: QuotaExceeded
   });
 }
 
-function linksLimitExceeded({ limit, used, resetsAt }: Extract<Acceptance, { kind: 'links_limit_exceeded' }>, now: number): CaptureError {
+function linksLimitExceeded(
+  { limit, used, resetsAt }: Extract<Acceptance, { kind: 'links_limit_exceeded' }>,
+  now: number,
+): CaptureError {
   return new CaptureError({
     code: 'quota_exceeded',
     message: `The monthly limit of ${limit} credits for links of this key does not cover this capture. ${sayReset(resetsAt)}`,

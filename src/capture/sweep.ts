@@ -54,7 +54,11 @@ export async function recoverLeases(deps: RecoverDeps, { starting } = { starting
   for (const job of ended) reportEnded(deps, job, { code: 'render_crashed' });
   let left = 0;
   for (const leaderId of await deps.store.endedLeaders()) {
-    for (let slice = await deps.store.endFollowers(leaderId); slice !== null; slice = await deps.store.endFollowers(leaderId)) {
+    for (
+      let slice = await deps.store.endFollowers(leaderId);
+      slice !== null;
+      slice = await deps.store.endFollowers(leaderId)
+    ) {
       for (const job of slice) reportEnded(deps, job, { shared: leaderId });
       left += slice.length;
     }
@@ -109,9 +113,13 @@ export async function findMissing(
     after = names.at(-1);
   }
   if (missing.length === 0 || signal.aborted) return;
-  if (found === 0) return deps.log.warn({ count: missing.length }, 'no picture file exists: is the artifact storage mounted?');
+  if (found === 0)
+    return deps.log.warn({ count: missing.length }, 'no picture file exists: is the artifact storage mounted?');
   for (const name of missing) await deps.store.markGone(name, deps.now());
-  deps.log.warn({ count: missing.length }, 'picture files are missing; the pictures are treated as deleted, and rendered again on request');
+  deps.log.warn(
+    { count: missing.length },
+    'picture files are missing; the pictures are treated as deleted, and rendered again on request',
+  );
 }
 
 /** Removes files that are due for removal, for a limited time; the next round continues. A name is forgotten once its file is gone. */
@@ -132,7 +140,10 @@ async function removeDue(deps: SweepDeps, signal: AbortSignal): Promise<void> {
  * @returns the names of the files that are gone
  * @throws CaptureError `internal_error` (503) if the storage cannot be reached, so that no other file can be removed either
  */
-async function removeFiles({ artifacts, log }: Pick<SweepDeps, 'artifacts' | 'log'>, names: readonly string[]): Promise<string[]> {
+async function removeFiles(
+  { artifacts, log }: Pick<SweepDeps, 'artifacts' | 'log'>,
+  names: readonly string[],
+): Promise<string[]> {
   const removed: string[] = [];
   const failed: { artifact: string; err: unknown }[] = [];
   const removeOne = async (name: string) => {
@@ -144,8 +155,10 @@ async function removeFiles({ artifacts, log }: Pick<SweepDeps, 'artifacts' | 'lo
       failed.push({ artifact: name, err: error });
     }
   };
-  for (let at = 0; at < names.length; at += REMOVE_AT_ONCE) await Promise.all(names.slice(at, at + REMOVE_AT_ONCE).map(removeOne));
-  if (failed.length > 0) log.warn({ ...failed[0], count: failed.length }, 'files could not be removed; it will be retried');
+  for (let at = 0; at < names.length; at += REMOVE_AT_ONCE)
+    await Promise.all(names.slice(at, at + REMOVE_AT_ONCE).map(removeOne));
+  if (failed.length > 0)
+    log.warn({ ...failed[0], count: failed.length }, 'files could not be removed; it will be retried');
   return removed;
 }
 
@@ -164,7 +177,12 @@ async function expireArtifacts(deps: SweepDeps, signal: AbortSignal): Promise<vo
   const maxBytes = await pictureBudget(deps);
   while (!signal.aborted) {
     const now = deps.now();
-    const names = await deps.store.expireArtifacts({ before: deps.cautiousNow() - deps.artifactTtlMs, maxBytes, limit: BATCH, now });
+    const names = await deps.store.expireArtifacts({
+      before: deps.cautiousNow() - deps.artifactTtlMs,
+      maxBytes,
+      limit: BATCH,
+      now,
+    });
     if (names.length < BATCH) return;
     await yieldToRequests();
   }

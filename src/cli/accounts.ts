@@ -1,7 +1,16 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE } from '../contract/pricing.js';
 import { OperatorError } from './operator-error.js';
-import { addStoreCommand, credits, describeCredits, ensureDefaultAccount, type Json, onStore, print, table } from './with-store.js';
+import {
+  addStoreCommand,
+  credits,
+  describeCredits,
+  ensureDefaultAccount,
+  type Json,
+  onStore,
+  print,
+  table,
+} from './with-store.js';
 
 /** Adds `stillframe accounts create | list | quota | usage`. */
 export function addAccountsCommand(program: Command): void {
@@ -33,7 +42,11 @@ export function addAccountsCommand(program: Command): void {
       );
     }),
   );
-  addStoreCommand(accounts, { name: 'quota', description: "set an account's monthly credits", example: 'accounts quota marketing 5000' })
+  addStoreCommand(accounts, {
+    name: 'quota',
+    description: "set an account's monthly credits",
+    example: 'accounts quota marketing 5000',
+  })
     .argument('<name>', 'name of the account')
     .argument('<credits|none>', 'monthly credits, or none for no limit', credits)
     .action(

@@ -13,7 +13,9 @@ type Execve = (file: string, args: string[], env: NodeJS.ProcessEnv) => never;
 export function applyMemorySettings(args: string[]): void {
   const { execve } = process as { execve?: Execve };
   const nodeOptions = process.env.NODE_OPTIONS ?? '';
-  const isLimited = [nodeOptions, ...process.execArgv].some((options) => /--max[-_]semi[-_]space[-_]size/.test(options));
+  const isLimited = [nodeOptions, ...process.execArgv].some((options) =>
+    /--max[-_]semi[-_]space[-_]size/.test(options),
+  );
   const isSet = isLimited && Object.keys(ALLOCATOR).every((name) => process.env[name] !== undefined);
   if (isSet || execve === undefined || process.platform !== 'linux' || process.send !== undefined) return;
   // Without this, Node would warn that the call is experimental.

@@ -35,7 +35,11 @@ export function addBackupCommand(program: Command): void {
         if (!options.artifacts) return print(options.json, { file: target }, () => target);
         // The pictures are copied after the database, so that one stored in the meantime is a surplus file, never a missing one.
         const { copied, missing } = await copyArtifacts(artifactsDirOf(config.dataDir), pictures, artifacts);
-        print(options.json, { file: target, artifacts: pictures, copied, missing }, () => `${target}\n${pictures} (${copied} pictures)`);
+        print(
+          options.json,
+          { file: target, artifacts: pictures, copied, missing },
+          () => `${target}\n${pictures} (${copied} pictures)`,
+        );
       }),
   );
 }

@@ -33,11 +33,14 @@ function addInstall(browser: Command): void {
 function addPath(browser: Command): void {
   const description = 'print the path of the Chromium that would be used';
   const path = addJsonCommand(browser, { name: 'path', description, example: 'browser path' });
-  addSettings(path, ['dataDir', 'chromium', 'sandbox']).action(async (options: { json?: boolean }, command: Command) => {
-    const config = readSettings(command);
-    const { findChromium } = await import('../render/install/find-chromium.js');
-    const found = await findChromium(config);
-    if (found === null) throw new OperatorError('No Chromium was found. Install one with: stillframe browser install');
-    print(options.json, { path: found.path, kind: found.kind, source: found.source }, () => found.path);
-  });
+  addSettings(path, ['dataDir', 'chromium', 'sandbox']).action(
+    async (options: { json?: boolean }, command: Command) => {
+      const config = readSettings(command);
+      const { findChromium } = await import('../render/install/find-chromium.js');
+      const found = await findChromium(config);
+      if (found === null)
+        throw new OperatorError('No Chromium was found. Install one with: stillframe browser install');
+      print(options.json, { path: found.path, kind: found.kind, source: found.source }, () => found.path);
+    },
+  );
 }

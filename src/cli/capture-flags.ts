@@ -41,7 +41,9 @@ export function addCaptureFlags(command: Command, forLinks = false): void {
   for (const group of FIELD_GROUPS) {
     for (const { field, option } of all.filter((flag) => flag.field.group === group)) {
       const { hidden } = settingsOf(field);
-      command.addOption(option.helpGroup(`${group}:`).hideHelp(hidden === 'always' || (hidden === 'without server' && !forLinks)));
+      command.addOption(
+        option.helpGroup(`${group}:`).hideHelp(hidden === 'always' || (hidden === 'without server' && !forLinks)),
+      );
     }
   }
 }
@@ -51,7 +53,11 @@ export function addCaptureFlags(command: Command, forLinks = false): void {
  * @param forLinks as for `addCaptureFlags`: other flags of the command may have the name of a field that it lacks
  * @returns the request body, without `url`, that the given flags stand for
  */
-export function readCaptureFlags(command: Command, proxyPassword: string | null, forLinks = false): Record<string, unknown> {
+export function readCaptureFlags(
+  command: Command,
+  proxyPassword: string | null,
+  forLinks = false,
+): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const { field, option } of flags(forLinks)) {
     const key = option.attributeName();
@@ -73,10 +79,17 @@ export function parseRequest(body: Record<string, unknown>): CaptureOptions {
 /** The problems of a rejected request, one per line, with fields named by their flags. */
 export function sayFlags(error: CaptureError): string {
   const issues = error.details?.issues as RequestIssue[] | undefined;
-  if (issues === undefined || issues.length === 0 || error.code !== 'invalid_request') return namingFlags(error.message);
+  if (issues === undefined || issues.length === 0 || error.code !== 'invalid_request')
+    return namingFlags(error.message);
   return issues
     .map(({ path, message }) =>
-      namingFlags(message.startsWith('Unknown field') ? inMember(path, message) : path === '' ? message : `\`${path}\` ${message}`),
+      namingFlags(
+        message.startsWith('Unknown field')
+          ? inMember(path, message)
+          : path === ''
+            ? message
+            : `\`${path}\` ${message}`,
+      ),
     )
     .join('\n');
 }
@@ -95,7 +108,9 @@ function namingFlags(text: string): string {
     if (name === 'url') return 'the URL';
     const long = `--${name}`;
     const flag =
-      byName.get(name.replace(/\.\d+$/, '')) ?? byName.get(name.split('.', 1)[0] ?? name) ?? all.find(({ option }) => option.long === long);
+      byName.get(name.replace(/\.\d+$/, '')) ??
+      byName.get(name.split('.', 1)[0] ?? name) ??
+      all.find(({ option }) => option.long === long);
     return flag === undefined || (flag.isJson && flag.field.name !== name) ? name : (flag.option.long ?? name);
   };
   const formats = text.replace(/format `(\w+)`(?: or `(\w+)`)?/g, (_, one: string, other?: string) =>
@@ -114,14 +129,17 @@ function toFlag(field: Field): Flag {
   const { short, help: ownHelp, each } = settingsOf(field);
   const help = ownHelp ?? helpOf(field);
   const long = flagNameOf(field);
-  const option = (value: string, text = help) => new Option(`${short === undefined ? '' : `${short}, `}${long}${value}`, text);
+  const option = (value: string, text = help) =>
+    new Option(`${short === undefined ? '' : `${short}, `}${long}${value}`, text);
   const plain = (made: Option): Flag => ({ field, option: made, isJson: false });
   switch (field.type) {
     case 'boolean':
       if (field.defaultValue !== true) return plain(option(''));
       return plain(new Option(long.replace('--', '--no-'), ownHelp ?? `not: ${help}`));
     case 'number':
-      return plain(field.choices.length > 0 ? oneOf(option(' <n>'), field.choices, number) : option(' <n>').argParser(number));
+      return plain(
+        field.choices.length > 0 ? oneOf(option(' <n>'), field.choices, number) : option(' <n>').argParser(number),
+      );
     case 'enum':
       return plain(oneOf(option(' <choice>'), field.choices, String));
     case 'string':
@@ -132,10 +150,16 @@ function toFlag(field: Field): Flag {
       if (field.item !== null) return plain(option(' <n|list>').argParser(numberOrList));
       break;
     case 'array':
-      if (each !== undefined) return { field, option: new Option(`${each} <step>`, help).argParser(readStep), isJson: true };
-      if (field.item?.members.length === 0) return plain(option(' <text>', `${help}; repeat for more`).argParser(collect));
+      if (each !== undefined)
+        return { field, option: new Option(`${each} <step>`, help).argParser(readStep), isJson: true };
+      if (field.item?.members.length === 0)
+        return plain(option(' <text>', `${help}; repeat for more`).argParser(collect));
   }
-  return { field, option: option(' <json|file>', help + membersOf(field)).argParser((value) => json(value)), isJson: true };
+  return {
+    field,
+    option: option(' <json|file>', help + membersOf(field)).argParser((value) => json(value)),
+    isJson: true,
+  };
 }
 
 function settingsOf({ cli }: Field) {
@@ -189,13 +213,16 @@ function number(value: string): number {
  * @returns the steps, which the contract checks
  */
 function readStep(value: string, previous: unknown[] = []): unknown[] {
-  if (/^\s*[[{]/.test(value) || value.startsWith('@')) return [...previous, ...[json(value, 'ACTION=ARGUMENT, JSON, ')].flat()];
+  if (/^\s*[[{]/.test(value) || value.startsWith('@'))
+    return [...previous, ...[json(value, 'ACTION=ARGUMENT, JSON, ')].flat()];
   const [, action = '', argument = ''] = /^(\w+)=(.*)$/s.exec(value) ?? [];
   const [member, second] = [SHORT[action], SHORT_SECOND[action]];
   if (second !== undefined) {
     const [, selector, text] = SELECTOR_THEN.exec(argument) ?? [];
     if (selector === undefined)
-      throw new InvalidArgumentError(`It must be ${action}=SELECTOR=${second.toUpperCase()}, such as ${action}=#name=${second}, or JSON.`);
+      throw new InvalidArgumentError(
+        `It must be ${action}=SELECTOR=${second.toUpperCase()}, such as ${action}=#name=${second}, or JSON.`,
+      );
     return [...previous, { action, selector, [second]: text }];
   }
   if (member === undefined) {
@@ -215,7 +242,8 @@ function json(value: string, instead = 'JSON, '): unknown {
   try {
     return JSON.parse(isFile ? readFileSync(value.replace(/^@/, ''), 'utf8') : value);
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw new InvalidArgumentError(`${value} cannot be read. Give ${instead}or a JSON file as @FILE.`);
+    if (!(error instanceof SyntaxError))
+      throw new InvalidArgumentError(`${value} cannot be read. Give ${instead}or a JSON file as @FILE.`);
     const what = isFile ? `${value} is not valid JSON` : 'It is neither valid JSON nor a file that exists';
     throw new InvalidArgumentError(`${what}. Give ${instead}or a JSON file as @FILE.`);
   }

@@ -48,13 +48,17 @@ async function requestOf({ target, body, readStdin }: ServerOrder): Promise<Reco
   if (target.kind === 'url') return { ...body, url: target.url };
   const page = await localPageOf(target, readStdin);
   if (page === null) return body;
-  return { ...body, files: 'html' in page ? { 'index.html': new Uint8Array(page.html) } : await referencedFiles(page.path) };
+  return {
+    ...body,
+    files: 'html' in page ? { 'index.html': new Uint8Array(page.html) } : await referencedFiles(page.path),
+  };
 }
 
 /** Describes the picture in one line, with a further line for each warning. */
 export function describePicture(file: string | null, picture: Picture): string {
   const { format, width, height, bytes, duration_ms: ms, diagnostics, upload } = picture;
   const line = `${file ?? 'standard output'}: ${format}, ${width}×${height} px, ${bytes} bytes, ${(ms / 1_000).toFixed(1)} s`;
-  const uploaded = upload === undefined ? [] : [upload.error === null ? `uploaded to ${upload.url}` : `not uploaded: ${upload.error}`];
+  const uploaded =
+    upload === undefined ? [] : [upload.error === null ? `uploaded to ${upload.url}` : `not uploaded: ${upload.error}`];
   return [line, ...uploaded, ...(diagnostics?.warnings ?? []).map(({ message }) => message)].join('\n');
 }

@@ -12,7 +12,10 @@ export interface Captured {
 /** Builds the JSON that `--json` prints: the API's CaptureData with `file` in place of `cdn_url`. */
 export function toJsonReport({ file, data }: Captured): Record<string, unknown> {
   const { cdn_url: _none, captures, ...facts } = toWireCaptureData({ ...data, artifact: '' }, '');
-  const files = captures?.map((one, index) => ({ ...one, file: file === null ? null : pathOfPicture(file, one, index) }));
+  const files = captures?.map((one, index) => ({
+    ...one,
+    file: file === null ? null : pathOfPicture(file, one, index),
+  }));
   return { ok: true, file, ...facts, ...(files === undefined ? {} : { captures: files }) };
 }
 
@@ -21,7 +24,12 @@ export function describeCapture({ file, data }: Captured): string {
   const { format, bytes, durationMs, diagnostics, notes } = data;
   const line = `${file ?? 'standard output'}: ${format}, ${describeExtent(data)}, ${describeBytes(bytes)}, ${(durationMs / 1_000).toFixed(1)} s`;
   const cut = diagnostics.truncated ? [`The page is longer than the picture (${diagnostics.stoppedReason}).`] : [];
-  return [line, ...cut, ...(notes?.warnings ?? []).map(({ message }) => message), ...describeFurther({ file, data })].join('\n');
+  return [
+    line,
+    ...cut,
+    ...(notes?.warnings ?? []).map(({ message }) => message),
+    ...describeFurther({ file, data }),
+  ].join('\n');
 }
 
 /** The pictures after the first, one per line. */
@@ -33,7 +41,12 @@ function describeFurther({ file, data }: Captured): string[] {
   });
 }
 
-function describeExtent({ format, width, height, diagnostics: { algorithm, sections, scrollHeight } }: Captured['data']): string {
+function describeExtent({
+  format,
+  width,
+  height,
+  diagnostics: { algorithm, sections, scrollHeight },
+}: Captured['data']): string {
   if (format !== 'pdf') return `${width}×${height} px`;
   // The sections of a rasterised PDF are not its pages, which all have the height of the first.
   const pages = algorithm === 'native' ? sections : Math.max(1, Math.ceil((scrollHeight - 1) / height));
@@ -61,7 +74,10 @@ function describeFacts(facts: PageFacts): string {
     ['Largest Contentful Paint', paint && `${paint.ms} ms ${paint.element ?? ''}`.trim()],
     ['Layout shift', shift?.score],
     ['Links', facts.links.length],
-    ...requests.failed.map(({ url, status, error }): [string, string] => ['Failed', `${status ?? error ?? ''} ${url}`.trim()]),
+    ...requests.failed.map(({ url, status, error }): [string, string] => [
+      'Failed',
+      `${status ?? error ?? ''} ${url}`.trim(),
+    ]),
     ...facts.console_errors.map(({ text, url, line }): [string, string] => [
       'Console',
       url === undefined ? text : `${text} (${url}:${line})`,

@@ -43,7 +43,8 @@ export const LOCAL_PAGE = 'http://page.localhost/';
  */
 export async function captureTarget(engine: Engine, order: TargetOrder, how: CaptureHow): Promise<EngineCapture> {
   const { page, options, name, zone, network } = order;
-  if (page === null) return options.html === null ? await engine.capture(options, how) : await captureHtml(engine, order, how);
+  if (page === null)
+    return options.html === null ? await engine.capture(options, how) : await captureHtml(engine, order, how);
   await using server = await servePage(page, { zone, trusted: network.trusted });
   const local = localPassage(network, server.hosts, server.refused);
   try {
@@ -66,7 +67,10 @@ async function captureHtml(engine: Engine, order: TargetOrder, how: CaptureHow):
   const refused = new RefusedHosts();
   const base = new URL(options.url);
   try {
-    return await engine.capture(options, { ...how, local: localPassage(network, [`${base.hostname}:${portOf(base)}`], refused) });
+    return await engine.capture(options, {
+      ...how,
+      local: localPassage(network, [`${base.hostname}:${portOf(base)}`], refused),
+    });
   } finally {
     reportRefused(order, refused);
   }
@@ -78,7 +82,8 @@ function localPassage({ allow, trusted }: LocalNetwork, own: readonly string[], 
     trusted: [...own, ...trusted],
     onRead: () => undefined,
     refused: ({ host, port, reason }) => {
-      if (reason !== 'unresolvable') refused.add(host, port, reason === 'has_read' ? 'after reading a file' : 'private');
+      if (reason !== 'unresolvable')
+        refused.add(host, port, reason === 'has_read' ? 'after reading a file' : 'private');
     },
   };
 }
@@ -123,7 +128,14 @@ function withTexts<Data>(data: Data, change: (text: string) => string): Data {
 function withPublicName(error: CaptureError, host: string, name: string): CaptureError {
   const { code, status, retriable, details } = error;
   const message = error.message.replaceAll(`http://${host}`, name).replaceAll(host, name);
-  return new CaptureError({ code, status, retriable, message, cause: error, ...(details === undefined ? {} : { details }) });
+  return new CaptureError({
+    code,
+    status,
+    retriable,
+    message,
+    cause: error,
+    ...(details === undefined ? {} : { details }),
+  });
 }
 
 /** Describes in one line the paths that a local page requested and that were not served. */

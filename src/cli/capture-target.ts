@@ -8,7 +8,11 @@ import { isPublicAddress } from '../egress/judge-address.js';
 import { UsageError } from './operator-error.js';
 
 /** The target of `stillframe capture`. */
-export type CaptureTarget = { kind: 'url'; url: string } | { kind: 'file'; path: string } | { kind: 'stdin' } | { kind: 'html' };
+export type CaptureTarget =
+  | { kind: 'url'; url: string }
+  | { kind: 'file'; path: string }
+  | { kind: 'stdin' }
+  | { kind: 'html' };
 
 const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 const IS_PATH = /^(\.{0,2}[/\\]|\.{1,2}$|~\/|[a-z]:[/\\])/i;
@@ -65,7 +69,9 @@ function pathOf(fileUrl: string): string {
 
 function isPageOnDisk(text: string): boolean {
   if (!existsSync(text)) return false;
-  return statSync(text).isDirectory() ? text.endsWith('/') && existsSync(join(text, 'index.html')) : pageTypeOf(text) !== null;
+  return statSync(text).isDirectory()
+    ? text.endsWith('/') && existsSync(join(text, 'index.html'))
+    : pageTypeOf(text) !== null;
 }
 
 function aFile(path: string): CaptureTarget {
@@ -73,7 +79,8 @@ function aFile(path: string): CaptureTarget {
   if (stat === undefined) throw new UsageError(`There is no file ${path}.`);
   if (!stat.isDirectory()) return { kind: 'file', path };
   const index = join(path, 'index.html');
-  if (!existsSync(index)) throw new UsageError(`${path} is a directory without an index.html. Name the file to capture.`);
+  if (!existsSync(index))
+    throw new UsageError(`${path} is a directory without an index.html. Name the file to capture.`);
   return { kind: 'file', path: index };
 }
 

@@ -40,7 +40,10 @@ export function addCaptureCommand(program: Command): void {
     .description(
       'Capture one page without a server. Private addresses are allowed, since the capture runs on your own machine. A local page can read the page files (HTML, CSS, scripts, images, fonts, JSON, …) in its own directory and below, and no other files. It can show images, styles, scripts, fonts and media of public addresses until it reads a file by script or in a frame; for more, see --allow-network.',
     )
-    .argument('[url]', 'URL (a host without a scheme gets https, this machine http), HTML file, or - for HTML on standard input')
+    .argument(
+      '[url]',
+      'URL (a host without a scheme gets https, this machine http), HTML file, or - for HTML on standard input',
+    )
     .optionsGroup('Output:')
     .addOption(
       new Option(
@@ -62,20 +65,23 @@ export function addCaptureCommand(program: Command): void {
     'capture on this server, with the API key of STILLFRAME_KEY; a local page is sent with the files that it refers to',
   );
   capture.option('--upload-url <url>', 'with --server: presigned URL to which the server also uploads the picture');
-  addSettings(capture, CAPTURE_SETTINGS).action(async (url: string | undefined, flags: CaptureFlags, command: Command) => {
-    const printJson = (value: unknown) => (flags.output === '-' ? process.stderr : process.stdout).write(`${JSON.stringify(value)}\n`);
-    try {
-      if (flags.uploadUrl !== undefined && flags.server === undefined)
-        throw new UsageError('--upload-url needs --server: without a server, -o writes the picture to a file.');
-      if (flags.server !== undefined) return await runOnServer(flags.server, { url, flags, command, printJson });
-      const captured = await runCapture((await readOrder(url, flags, command)).order);
-      if (flags.json) printJson(toJsonReport(captured));
-      else report(captured);
-    } catch (error) {
-      if (flags.json) printJson({ ok: false, error: toErrorObject(error) });
-      throw error;
-    }
-  });
+  addSettings(capture, CAPTURE_SETTINGS).action(
+    async (url: string | undefined, flags: CaptureFlags, command: Command) => {
+      const printJson = (value: unknown) =>
+        (flags.output === '-' ? process.stderr : process.stdout).write(`${JSON.stringify(value)}\n`);
+      try {
+        if (flags.uploadUrl !== undefined && flags.server === undefined)
+          throw new UsageError('--upload-url needs --server: without a server, -o writes the picture to a file.');
+        if (flags.server !== undefined) return await runOnServer(flags.server, { url, flags, command, printJson });
+        const captured = await runCapture((await readOrder(url, flags, command)).order);
+        if (flags.json) printJson(toJsonReport(captured));
+        else report(captured);
+      } catch (error) {
+        if (flags.json) printJson({ ok: false, error: toErrorObject(error) });
+        throw error;
+      }
+    },
+  );
 }
 
 interface ServerRun {
@@ -94,7 +100,15 @@ async function runOnServer(server: string, { url, flags, command, printJson }: S
     throw new UsageError('Several pictures are not taken from a server: leave --server out, or use the client.');
   const { url: _placeholder, ...fields } = body;
   const upload = flags.uploadUrl === undefined ? {} : { upload: { url: flags.uploadUrl } };
-  const picture = await captureOnServer({ server, key: callersKey(), target, body: { ...fields, ...upload }, file, force, readStdin });
+  const picture = await captureOnServer({
+    server,
+    key: callersKey(),
+    target,
+    body: { ...fields, ...upload },
+    file,
+    force,
+    readStdin,
+  });
   const { cdn_url: _where, ...data } = picture;
   if (flags.json) printJson({ ok: true, file, ...data });
   else say(printable(describePicture(file, picture)));
@@ -119,8 +133,10 @@ async function readOrder(text: string | undefined, flags: CaptureFlags, command:
   const force = flags.force === true;
   const file = flags.output === '-' ? null : (flags.output ?? defaultName(target, options.url, options.format));
   if (file !== null) await checkWritable(file, force);
-  else if (asksForSeveral(options)) throw new UsageError('Several pictures are not written to standard output. Name a file with -o.');
-  else if (process.stdout.isTTY) throw new UsageError('The picture is not written to a terminal. Name a file with -o, or pipe the output.');
+  else if (asksForSeveral(options))
+    throw new UsageError('Several pictures are not written to standard output. Name a file with -o.');
+  else if (process.stdout.isTTY)
+    throw new UsageError('The picture is not written to a terminal. Name a file with -o, or pipe the output.');
   const order: CaptureOrder = {
     config,
     target,

@@ -38,7 +38,10 @@ export function addCompareCommand(program: Command): void {
     .optionsGroup('Comparison:')
     .option('-o, --output <file>', 'write a picture of the differences (webp)')
     .option('--force', 'overwrite an existing file')
-    .option('--side-by-side', 'draw both pictures with the changed regions outlined, not the later one with changed pixels in red')
+    .option(
+      '--side-by-side',
+      'draw both pictures with the changed regions outlined, not the later one with changed pixels in red',
+    )
     .option('--json', 'print the comparison, or its error, as JSON');
   addComparisonFlags(compare).option(
     '--mask-region <x,y,width,height>',
@@ -49,19 +52,21 @@ export function addCompareCommand(program: Command): void {
   compare.addHelpText('after', EXAMPLES);
   addCaptureFlags(compare);
   addNetworkFlags(compare.optionsGroup('Network:'));
-  addSettings(compare, CAPTURE_SETTINGS).action(async (before: string, after: string, flags: CompareFlags, command: Command) => {
-    const printJson = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`);
-    try {
-      const comparison = await run({ before, after }, flags, command);
-      const passed = comparison.share <= flags.failAbove;
-      if (flags.json) printJson({ ok: true, passed, ...comparison });
-      else process.stdout.write(`${describeComparison(comparison)}\n`);
-      if (!passed) process.exitCode = 1;
-    } catch (error) {
-      if (flags.json) printJson({ ok: false, error: toErrorObject(error) });
-      throw error;
-    }
-  });
+  addSettings(compare, CAPTURE_SETTINGS).action(
+    async (before: string, after: string, flags: CompareFlags, command: Command) => {
+      const printJson = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`);
+      try {
+        const comparison = await run({ before, after }, flags, command);
+        const passed = comparison.share <= flags.failAbove;
+        if (flags.json) printJson({ ok: true, passed, ...comparison });
+        else process.stdout.write(`${describeComparison(comparison)}\n`);
+        if (!passed) process.exitCode = 1;
+      } catch (error) {
+        if (flags.json) printJson({ ok: false, error: toErrorObject(error) });
+        throw error;
+      }
+    },
+  );
 }
 
 /** Adds the flags that say when pictures are considered to differ. */
@@ -77,7 +82,9 @@ export function describeComparison({ same, share, pixels, regions, before, after
   if (same) return 'The pictures are the same.';
   const size = ({ width, height }: { width: number; height: number }) => `${width}×${height} px`;
   const resized = size(before) === size(after) ? '' : `, from ${size(before)} to ${size(after)}`;
-  const shown = regions.slice(0, REGIONS_SHOWN).map(({ x, y, width, height }) => `  ${width}×${height} px at ${x},${y}`);
+  const shown = regions
+    .slice(0, REGIONS_SHOWN)
+    .map(({ x, y, width, height }) => `  ${width}×${height} px at ${x},${y}`);
   const more = regions.length > REGIONS_SHOWN ? [`  and ${regions.length - REGIONS_SHOWN} more regions`] : [];
   return [`${percentOf(share)} of the pixels have changed (${pixels})${resized}:`, ...shown, ...more].join('\n');
 }
@@ -89,7 +96,11 @@ export function percentOf(share: number): string {
 
 const REGIONS_SHOWN = 5;
 
-async function run(sides: { before: string; after: string }, flags: CompareFlags, command: Command): Promise<Comparison> {
+async function run(
+  sides: { before: string; after: string },
+  flags: CompareFlags,
+  command: Command,
+): Promise<Comparison> {
   if (flags.output !== undefined) await checkOutput(flags.output, flags.force === true);
   const before = await readPicture(sides.before, flags, command);
   const after = await readPicture(sides.after, flags, command);
@@ -99,13 +110,20 @@ async function run(sides: { before: string; after: string }, flags: CompareFlags
   return comparison;
 }
 
-function comparisonOptions({ threshold, ignoreAntialiasing, maskRegion, output, sideBySide }: CompareFlags): ComparisonOptions {
+function comparisonOptions({
+  threshold,
+  ignoreAntialiasing,
+  maskRegion,
+  output,
+  sideBySide,
+}: CompareFlags): ComparisonOptions {
   const picture = output === undefined ? 'none' : sideBySide ? 'side_by_side' : 'overlay';
   return { threshold, ignoreAntialiasing, mask: maskRegion, picture };
 }
 
 async function checkOutput(output: string, force: boolean): Promise<void> {
-  if (formatOfName(output) !== 'webp') throw new UsageError(`-o is "${output}": the picture of the differences is a .webp file.`);
+  if (formatOfName(output) !== 'webp')
+    throw new UsageError(`-o is "${output}": the picture of the differences is a .webp file.`);
   await checkWritable(output, force);
 }
 
@@ -123,7 +141,11 @@ async function readPicture(text: string, flags: CompareFlags, command: Command):
   const url = target.kind === 'url' ? target.url : LOCAL_PAGE;
   const { renderTarget } = await import('./run-capture.js');
   const { content } = await renderTarget({
-    ...{ config, target, file: null, force: false, debug: null },
+    config,
+    target,
+    file: null,
+    force: false,
+    debug: null,
     options: parseRequest({ ...body, url }),
     publicOnly: flags.publicOnly === true,
     network: localNetworkOf(config, flags),
@@ -133,13 +155,16 @@ async function readPicture(text: string, flags: CompareFlags, command: Command):
 
 function readShare(text: string): number {
   const share = Number(text);
-  if (text.trim() === '' || !(share >= 0 && share <= 1)) throw new InvalidArgumentError('It must be a number from 0 to 1.');
+  if (text.trim() === '' || !(share >= 0 && share <= 1))
+    throw new InvalidArgumentError('It must be a number from 0 to 1.');
   return share;
 }
 
 function readBox(text: string): Box {
   const [x, y, width, height, ...more] = text.split(',').map(Number);
-  const isBox = [x, y, width, height].every((part) => Number.isInteger(part) && (part as number) >= 0) && more.length === 0;
-  if (!isBox || width === 0 || height === 0) throw new InvalidArgumentError('It must be x,y,width,height in whole px, such as 0,0,300,60.');
+  const isBox =
+    [x, y, width, height].every((part) => Number.isInteger(part) && (part as number) >= 0) && more.length === 0;
+  if (!isBox || width === 0 || height === 0)
+    throw new InvalidArgumentError('It must be x,y,width,height in whole px, such as 0,0,300,60.');
   return { x, y, width, height } as Box;
 }

@@ -173,7 +173,10 @@ function __stillframe_at
         switch "$at $word"
 ${commands
   .filter(({ at }) => at !== '')
-  .map(({ at }) => `            case ${fishQuoted(at.includes(' ') ? at : ` ${at}`)}\n                set at ${fishQuoted(at)}\n`)
+  .map(
+    ({ at }) =>
+      `            case ${fishQuoted(at.includes(' ') ? at : ` ${at}`)}\n                set at ${fishQuoted(at)}\n`,
+  )
   .join('')}        end
     end
     test "$at" = "$argv[1]"
@@ -190,7 +193,9 @@ function fishLines({ at, commands, choices, options, takesFile }: CompletedComma
     ...(choices.length === 0 ? [] : [`${head} -a ${fishQuoted(choices.join(' '))}`]),
     ...(takesFile ? [`${head} -F`] : []),
     ...options.map(({ names, help, value }) => {
-      const spelt = names.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`)).join(' ');
+      const spelt = names
+        .map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`))
+        .join(' ');
       return `${head} ${spelt}${flagsFor(value)} -d ${fishQuoted(help)}`;
     }),
   ];
@@ -216,12 +221,18 @@ function pathCases(commands: readonly CompletedCommand[]): string {
  * Generates the branches of `case "$at $prev"`, which complete the value of an option.
  * @param replyTo makes the shell code for one option's values
  */
-function valueCases(commands: readonly CompletedCommand[], replyTo: (value: CompletedOption['value']) => string): string {
+function valueCases(
+  commands: readonly CompletedCommand[],
+  replyTo: (value: CompletedOption['value']) => string,
+): string {
   return commands
     .flatMap(({ at, options }) =>
       options
         .filter(({ value }) => value !== 'none')
-        .map(({ names, value }) => `    ${names.map((name) => quoted(`${at} ${name}`)).join('|')}) ${replyTo(value)}return ;;\n`),
+        .map(
+          ({ names, value }) =>
+            `    ${names.map((name) => quoted(`${at} ${name}`)).join('|')}) ${replyTo(value)}return ;;\n`,
+        ),
     )
     .join('');
 }

@@ -17,28 +17,31 @@ interface ConsoleOptions {
 export function addConsoleCommand(program: Command): void {
   const command = program
     .command('console')
-    .description(`print a link that opens the console of a running server; it works once, within ${LINK_MINUTES} minutes`)
+    .description(
+      `print a link that opens the console of a running server; it works once, within ${LINK_MINUTES} minutes`,
+    )
     .option('--end-sessions', 'end all sessions and invalidate all links, instead of making a link')
     .option('--json', 'print {url, expires_at}')
     .addHelpText('after', '\nExample:\n  stillframe console');
-  addSettings(command, ['host', 'port', 'baseUrl', 'dataDir', 'console']).action((options: ConsoleOptions, own: Command) =>
-    withStore(own, async (store, config) => {
-      if (options.endSessions) {
-        const ended = await store.endConsoleAccess();
-        return print(options.json, { ended }, () => `Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}.`);
-      }
-      const server = serverOf(own, config);
-      if (server.console === 'off') throw new OperatorError('The console is switched off by STILLFRAME_CONSOLE.');
-      const { secret, expiresAt } = await issueConsoleLink(store, store.now());
-      const url = `${consoleBase(server)}/console/enter?token=${secret}`;
-      print(options.json, { url, expires_at: expiresAt }, () => url);
-      if (!(await answers(server.url))) {
-        say(`No server answers at ${server.url}. Start it there, or name its address with --host and --port.`);
-      }
-      if (!options.json) {
-        say(`The link works once, within ${LINK_MINUTES} minutes, and opens the console for ${SESSION_HOURS} hours.`);
-      }
-    }),
+  addSettings(command, ['host', 'port', 'baseUrl', 'dataDir', 'console']).action(
+    (options: ConsoleOptions, own: Command) =>
+      withStore(own, async (store, config) => {
+        if (options.endSessions) {
+          const ended = await store.endConsoleAccess();
+          return print(options.json, { ended }, () => `Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}.`);
+        }
+        const server = serverOf(own, config);
+        if (server.console === 'off') throw new OperatorError('The console is switched off by STILLFRAME_CONSOLE.');
+        const { secret, expiresAt } = await issueConsoleLink(store, store.now());
+        const url = `${consoleBase(server)}/console/enter?token=${secret}`;
+        print(options.json, { url, expires_at: expiresAt }, () => url);
+        if (!(await answers(server.url))) {
+          say(`No server answers at ${server.url}. Start it there, or name its address with --host and --port.`);
+        }
+        if (!options.json) {
+          say(`The link works once, within ${LINK_MINUTES} minutes, and opens the console for ${SESSION_HOURS} hours.`);
+        }
+      }),
   );
 }
 

@@ -19,16 +19,22 @@ export function addDemoCommand(program: Command): void {
     .description('capture a small built-in site through the API, offline')
     .option('-o, --output <dir>', 'output directory', 'demo-output')
     .addHelpText('after', '\nExample:\n  stillframe demo -o pictures');
-  addSettings(demo, ['dataDir', 'chromium', 'browserInstall', 'sandbox']).action(async (options: { output: string }, command: Command) => {
-    const config = readSettings(command);
-    await using site = await startDemoSite();
-    const dataDir = await mkdtemp(join(tmpdir(), 'stillframe-demo-'));
-    try {
-      await run(demoConfig(config, dataDir, site), { site, outputDir: resolve(options.output), browserDir: config.dataDir });
-    } finally {
-      await rm(dataDir, { recursive: true, force: true });
-    }
-  });
+  addSettings(demo, ['dataDir', 'chromium', 'browserInstall', 'sandbox']).action(
+    async (options: { output: string }, command: Command) => {
+      const config = readSettings(command);
+      await using site = await startDemoSite();
+      const dataDir = await mkdtemp(join(tmpdir(), 'stillframe-demo-'));
+      try {
+        await run(demoConfig(config, dataDir, site), {
+          site,
+          outputDir: resolve(options.output),
+          browserDir: config.dataDir,
+        });
+      } finally {
+        await rm(dataDir, { recursive: true, force: true });
+      }
+    },
+  );
 }
 
 /** Returns the user's settings, with a temporary data directory and permission to reach the demo's site. */

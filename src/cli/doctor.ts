@@ -40,7 +40,8 @@ const ADVICE: Record<string, string> = {
   AuthorizationHeaderMalformed: 'Correct STILLFRAME_S3_REGION.',
   PermanentRedirect: 'Correct STILLFRAME_S3_ENDPOINT and STILLFRAME_S3_REGION: the bucket is in another region.',
 };
-const DEFAULT_ADVICE = 'Check that STILLFRAME_S3_ENDPOINT can be reached from this machine, and the other STILLFRAME_S3_ settings.';
+const DEFAULT_ADVICE =
+  'Check that STILLFRAME_S3_ENDPOINT can be reached from this machine, and the other STILLFRAME_S3_ settings.';
 const PROBE = Buffer.from('written by stillframe doctor');
 
 interface Finding {
@@ -69,7 +70,10 @@ export function addDoctorCommand(program: Command): void {
   const doctor = program
     .command('doctor')
     .description('check Node, Chromium, sandbox, fonts, data directory and disk, and say what to do about each problem')
-    .option('--egress-lock', 'print nftables rules that keep the browser on loopback; for a server that is started as root')
+    .option(
+      '--egress-lock',
+      'print nftables rules that keep the browser on loopback; for a server that is started as root',
+    )
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  stillframe doctor\n  sudo stillframe doctor --egress-lock | sudo nft -f -');
   addSettings(doctor, CHECKED_SETTINGS).action(async (options: DoctorOptions, command: Command) => {
@@ -153,7 +157,11 @@ function checkAge(found: string, age: string | null, { kind }: Executable): Find
     return warn('Chromium', `${found}: ${age}`, advice);
   }
   if (kind !== 'chromium') return ok('Chromium', found);
-  return warn('Chromium', found, 'A headless shell captures about twice as fast: on Debian, apt-get install chromium-headless-shell');
+  return warn(
+    'Chromium',
+    found,
+    'A headless shell captures about twice as fast: on Debian, apt-get install chromium-headless-shell',
+  );
 }
 
 function checkSandbox({ sandbox }: Config, sandboxed: boolean): Finding {
@@ -183,7 +191,8 @@ async function checkDataDir({ dataDir }: Config): Promise<Finding> {
     for (const dir of dirs) await access(dir, constants.R_OK | constants.W_OK | constants.X_OK);
     return ok('Data directory', dataDir);
   } catch (error) {
-    const advice = 'Make the directory and its contents writable for this user, or choose another with --data-dir or STILLFRAME_DATA_DIR.';
+    const advice =
+      'Make the directory and its contents writable for this user, or choose another with --data-dir or STILLFRAME_DATA_DIR.';
     return fail('Data directory', `${dataDir}: ${(error as Error).message}`, advice);
   }
 }
@@ -198,13 +207,17 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     const queue = await store.queueStatus();
     const waiting = queue.waiting + queue.prioritized + queue.delayed;
     const servers = (await store.nodes()).length;
-    const place = store.shared ? `PostgreSQL, shared by ${servers} running ${servers === 1 ? 'server' : 'servers'}, ` : '';
+    const place = store.shared
+      ? `PostgreSQL, shared by ${servers} running ${servers === 1 ? 'server' : 'servers'}, `
+      : '';
     const found = `${place}readable and writable; ${waiting} jobs waiting, ${queue.completed} completed, ${queue.failed} failed`;
     const database = queue.paused
       ? warn('Database', `${found}; the queue is paused`, 'Run: stillframe queue resume')
       : ok('Database', found);
     // Times in a shared database are those of its own clock.
-    return store.shared ? [database] : [database, checkClock(new Date(store.now()), await store.newestJobAt(), await store.keptClock())];
+    return store.shared
+      ? [database]
+      : [database, checkClock(new Date(store.now()), await store.newestJobAt(), await store.keptClock())];
   } catch (error) {
     if (error instanceof DriverMissing) return [fail('SQLite driver', error.found, error.advice)];
     // A message about a database that is missing or cannot be opened already has advice.
@@ -231,7 +244,8 @@ async function checkDisk({ dataDir, maxStorageMb }: Config): Promise<Finding> {
   const disk = await statfs(existsSync(dataDir) ? dataDir : join(dataDir, '..'));
   const free = disk.bavail * disk.bsize;
   const found = `${gigabytes(free)} free; pictures may use up to ${gigabytes(maxStorageMb * 1e6)}`;
-  const advice = 'Free some space, or lower STILLFRAME_MAX_STORAGE_MB. On a full disk, submissions are rejected with 503.';
+  const advice =
+    'Free some space, or lower STILLFRAME_MAX_STORAGE_MB. On a full disk, submissions are rejected with 503.';
   if (isFull(disk)) return fail('Disk', `the disk is full: ${found}`, advice);
   return free >= LOW_DISK_BYTES ? ok('Disk', found) : warn('Disk', found, advice);
 }
@@ -250,10 +264,15 @@ async function checkTemporary(): Promise<Finding> {
     const { bavail, bsize } = await statfs(place);
     const found = `${gigabytes(bavail * bsize)} free in ${place}`;
     if (bavail * bsize >= BROWSER_ROOM_BYTES) return ok(check, found);
-    const advice = 'Free some space there, or set TMPDIR to another directory with a short path. Browsers need at least 16 MB there.';
+    const advice =
+      'Free some space there, or set TMPDIR to another directory with a short path. Browsers need at least 16 MB there.';
     return fail(check, found, advice);
   } catch (error) {
-    return fail(check, (error as Error).message, 'Create the directory, or set TMPDIR to one that exists and can be written to.');
+    return fail(
+      check,
+      (error as Error).message,
+      'Create the directory, or set TMPDIR to one that exists and can be written to.',
+    );
   }
 }
 
@@ -292,7 +311,13 @@ async function checkTraces(): Promise<Finding[]> {
 async function checkMailServer({ smtpUrl, mailFrom }: Config): Promise<Finding[]> {
   if (smtpUrl === null && mailFrom === null) return [];
   if (smtpUrl === null || mailFrom === null)
-    return [fail('mail', 'watches cannot send mail', `Set ${smtpUrl === null ? 'STILLFRAME_SMTP_URL' : 'STILLFRAME_MAIL_FROM'} as well.`)];
+    return [
+      fail(
+        'mail',
+        'watches cannot send mail',
+        `Set ${smtpUrl === null ? 'STILLFRAME_SMTP_URL' : 'STILLFRAME_MAIL_FROM'} as well.`,
+      ),
+    ];
   const { host } = new URL(smtpUrl);
   try {
     const { checkMail } = await import('../watch/mail.js');
@@ -329,7 +354,9 @@ async function checkBucket(options: BucketOptions): Promise<{ problem: string; a
     const isSame = content !== undefined && Buffer.concat(await content.toArray()).equals(PROBE);
     await artifacts.remove(name);
     for await (const _names of artifacts.list(0)) break;
-    return isSame ? null : { problem: 'an object that was written was read with other content', advice: DEFAULT_ADVICE };
+    return isSame
+      ? null
+      : { problem: 'an object that was written was read with other content', advice: DEFAULT_ADVICE };
   } catch (error) {
     const { cause } = error as Error;
     if (!(cause instanceof BucketError)) throw error;

@@ -4,7 +4,10 @@ const ALPINE_SCRIPTS = ['arabic', 'bengali', 'devanagari', 'hebrew', 'tamil', 't
 
 /** Commands by package manager. The images of Debian and Alpine come without the list of packages, so these fetch it. */
 const COMMANDS: readonly ManagerCommand[] = [
-  ['/usr/bin/apt-get', 'sudo apt-get update && sudo apt-get install -y fontconfig fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji'],
+  [
+    '/usr/bin/apt-get',
+    'sudo apt-get update && sudo apt-get install -y fontconfig fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji',
+  ],
   [
     '/sbin/apk',
     `sudo apk add -U fontconfig font-noto font-noto-cjk font-noto-emoji ${ALPINE_SCRIPTS.map((script) => `font-noto-${script}`).join(' ')}`,
@@ -16,6 +19,7 @@ const COMMANDS: readonly ManagerCommand[] = [
 /** Returns the command that installs fonts for all scripts on this system, or a sentence if its package manager is unknown. */
 export function fontAdvice(exists?: (path: string) => boolean, isRoot?: boolean): string {
   const command = systemCommand(COMMANDS, exists, isRoot);
-  if (command === null) return "Install the Noto fonts, including CJK and color emoji, with your system's package manager.";
+  if (command === null)
+    return "Install the Noto fonts, including CJK and color emoji, with your system's package manager.";
   return `Install them with: ${command}`;
 }

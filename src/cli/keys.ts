@@ -48,12 +48,23 @@ function addCreate(keys: Command): void {
       onStore(
         async (store, { label, scope = [...SCOPES], linksOnly, account: accountName, json }: CreateOptions) => {
           await ensureDefaultAccount(store);
-          const key = await issueKey(store, { accountName, label, scopes: linksOnly ? [LINKS_SCOPE] : scope, now: Date.now() });
+          const key = await issueKey(store, {
+            accountName,
+            label,
+            scopes: linksOnly ? [LINKS_SCOPE] : scope,
+            now: Date.now(),
+          });
           if (key === null) {
-            throw new OperatorError(`There is no account "${accountName}". Create it with: stillframe accounts create ${accountName}`);
+            throw new OperatorError(
+              `There is no account "${accountName}". Create it with: stillframe accounts create ${accountName}`,
+            );
           }
           const { id, scopes, secret, createdAt } = key;
-          print(json, { id, label: key.label, account: key.accountName, scopes, secret, created_at: createdAt }, () => secret);
+          print(
+            json,
+            { id, label: key.label, account: key.accountName, scopes, secret, created_at: createdAt },
+            () => secret,
+          );
           if (!json) say(`Key ${id} (${label}, account ${accountName}). Keep the secret above: it is not shown again.`);
         },
         { creates: true },
@@ -62,7 +73,11 @@ function addCreate(keys: Command): void {
 }
 
 function addList(keys: Command): void {
-  addStoreCommand(keys, { name: 'list', description: 'list keys, without their secrets', example: 'keys list --json' }).action(
+  addStoreCommand(keys, {
+    name: 'list',
+    description: 'list keys, without their secrets',
+    example: 'keys list --json',
+  }).action(
     onStore(async (store, { json }: Json) => {
       const [all, spent] = await Promise.all([store.listKeys(), store.linkCredits(Date.now())]);
       const rows = all.map((key) => ({
@@ -136,11 +151,13 @@ function addSigningSecret(keys: Command): void {
     .option('--end-older', 'with --rotate, also end the links of an even older secret that is still valid')
     .action(
       onStore(async (store, id: string, { json, rotate, oldUntil, endOlder }: SigningOptions) => {
-        if (!rotate && (oldUntil !== undefined || endOlder)) throw new UsageError('--old-until and --end-older need --rotate.');
+        if (!rotate && (oldUntil !== undefined || endOlder))
+          throw new UsageError('--old-until and --end-older need --rotate.');
         const now = Date.now();
         const key = await store.findKey(id);
         if (key === null) throw unknownKey(id);
-        if (key.revokedAt !== null) throw new OperatorError(`The key ${id} is revoked, so its links do not work. Use another key.`);
+        if (key.revokedAt !== null)
+          throw new OperatorError(`The key ${id} is revoked, so its links do not work. Use another key.`);
         const [current, older] = await store.signingSecrets(id, now);
         if (current !== undefined && !rotate) throw new OperatorError(HAS_SECRET);
         if (older !== undefined && !endOlder) throw new OperatorError(HAS_OLDER_SECRET);

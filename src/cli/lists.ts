@@ -26,7 +26,10 @@ function addVerb(lists: Command, verb: 'status' | 'update', help: string): void 
 
 /** Opens the data directory's filter lists for one command. */
 async function listStatus(config: Config, isUpdated: boolean): Promise<ListStatus[]> {
-  const [{ openEgress }, { startBlocker }] = await Promise.all([import('../egress/open-egress.js'), import('../service/renderer.js')]);
+  const [{ openEgress }, { startBlocker }] = await Promise.all([
+    import('../egress/open-egress.js'),
+    import('../service/renderer.js'),
+  ]);
   const log = createLog({ level: 'warn', format: config.logFormat });
   makeDirectory(config.dataDir);
   await using egress = await openEgress({ ...config, log });

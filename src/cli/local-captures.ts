@@ -64,7 +64,9 @@ export class LocalCaptures {
   }
 
   list({ state, limit, before }: JobsPage): JobList {
-    const older = this.#kept.filter(({ job, number }) => (state === null || job.state === state) && (before === null || number < before));
+    const older = this.#kept.filter(
+      ({ job, number }) => (state === null || job.state === state) && (before === null || number < before),
+    );
     const page = older.reverse().slice(0, limit);
     return { jobs: page.map(({ job }) => job), next: older.length > limit ? (page.at(-1)?.number ?? null) : null };
   }
@@ -112,7 +114,10 @@ export class LocalCaptures {
         capture.content = Buffer.from(content);
         return { ok: true, data: { ...data, artifact: id } };
       })
-      .catch((thrown: unknown): JobResult['outcome'] => ({ ok: false, error: { ...toErrorObject(thrown), status: 500 } }));
+      .catch((thrown: unknown): JobResult['outcome'] => ({
+        ok: false,
+        error: { ...toErrorObject(thrown), status: 500 },
+      }));
     capture.job = {
       ...capture.job,
       state: outcome.ok ? 'completed' : 'failed',

@@ -36,23 +36,25 @@ export function addLoginCommand(program: Command): void {
       'after',
       '\nExamples:\n  stillframe login https://example.com/login -o state.json\n  stillframe capture example.com/account --storage-state state.json',
     );
-  addSettings(login, ['dataDir', 'chromium', 'sandbox']).action(async (text: string, flags: LoginFlags, command: Command) => {
-    const config = readSettings(command);
-    const url = readUrl(text);
-    await checkWritable(flags.output, flags.force === true);
-    if (!hasDisplay()) {
-      throw new OperatorError(
-        'There is no display for a browser window: neither DISPLAY nor WAYLAND_DISPLAY is set. Run this command on a desktop, and copy the file to this machine.',
-      );
-    }
-    const state = await signIn(config, url);
-    if (state === null) return;
-    await save(flags.output, state);
-    const facts = { file: flags.output, cookies: state.cookies.length, origins: state.origins.length };
-    print(flags.json, facts, () => flags.output);
-    say(`${facts.cookies} cookies, local storage of ${facts.origins} origins`);
-    warnIfTooLarge(state);
-  });
+  addSettings(login, ['dataDir', 'chromium', 'sandbox']).action(
+    async (text: string, flags: LoginFlags, command: Command) => {
+      const config = readSettings(command);
+      const url = readUrl(text);
+      await checkWritable(flags.output, flags.force === true);
+      if (!hasDisplay()) {
+        throw new OperatorError(
+          'There is no display for a browser window: neither DISPLAY nor WAYLAND_DISPLAY is set. Run this command on a desktop, and copy the file to this machine.',
+        );
+      }
+      const state = await signIn(config, url);
+      if (state === null) return;
+      await save(flags.output, state);
+      const facts = { file: flags.output, cookies: state.cookies.length, origins: state.origins.length };
+      print(flags.json, facts, () => flags.output);
+      say(`${facts.cookies} cookies, local storage of ${facts.origins} origins`);
+      warnIfTooLarge(state);
+    },
+  );
 }
 
 function readUrl(text: string): string {
@@ -73,7 +75,9 @@ async function signIn(config: Config, url: string): Promise<StorageState | null>
   await using window = await LoginWindow.open({ executable, url, sandbox: config.sandbox !== false });
   say('Sign in in the window. Then press Enter here, or close the window.');
   using enter = onEnter();
-  const ended = new Promise<void>((resolve) => signals.signal.addEventListener('abort', () => resolve(), { once: true }));
+  const ended = new Promise<void>((resolve) =>
+    signals.signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
   await Promise.race([window.closed, enter.pressed, ended]);
   if (signals.exitCode === null) return await window.state();
   say('Nothing was saved.');

@@ -7,8 +7,13 @@ import { addJsonCommand, print } from './with-store.js';
 
 /** Adds `stillframe migrate`, which migrates the database without starting a server. On SQLite, it refuses while one runs. */
 export function addMigrateCommand(program: Command): void {
-  const description = 'migrate the database after an upgrade, as the next start would; with SQLite, not while a server runs';
-  const migrate = addJsonCommand(program, { name: 'migrate', description, example: 'migrate --data-dir /var/lib/stillframe' });
+  const description =
+    'migrate the database after an upgrade, as the next start would; with SQLite, not while a server runs';
+  const migrate = addJsonCommand(program, {
+    name: 'migrate',
+    description,
+    example: 'migrate --data-dir /var/lib/stillframe',
+  });
   addSettings(migrate, ['dataDir']).action(async (options: { json?: boolean }, command: Command) => {
     const config = readSettings(command);
     const log = createLog({ level: 'info', format: config.logFormat });

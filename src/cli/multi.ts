@@ -65,7 +65,10 @@ export function addMultiCommand(program: Command): void {
     .option('--allow-outside', 'let relative outputs lead out of the working directory')
     .option('--json', 'print the report')
     .optionsGroup('Visual check:')
-    .option('--baseline <dir>', 'compare each picture with that of an earlier run in this directory; exit with 1 if one has changed')
+    .option(
+      '--baseline <dir>',
+      'compare each picture with that of an earlier run in this directory; exit with 1 if one has changed',
+    )
     .option('--update', 'replace the pictures of the baseline instead')
     .option('--report-dir <dir>', 'directory of the report: index.html and junit.xml', 'visual-report')
     .addHelpText('after', HELP);
@@ -73,21 +76,23 @@ export function addMultiCommand(program: Command): void {
   addCaptureFlags(multi);
   addNetworkFlags(multi.optionsGroup('Network:'));
   multi.option('--server <url>', 'capture on this server, with the API key of STILLFRAME_KEY');
-  addSettings(multi, [...CAPTURE_SETTINGS, 'concurrency']).action(async (file: string, flags: MultiFlags, command: Command) => {
-    const printJson = (value: unknown) => flags.json && process.stdout.write(`${JSON.stringify(value)}\n`);
-    try {
-      const report = await run(file, flags, command);
-      printJson(report);
-      if (flags.report !== undefined) await writeReport(flags.report, report);
-    } catch (error) {
-      const report = { ok: false, error: toErrorObject(error) };
-      if (runsInGitHubAction()) annotate(error, file);
-      printJson(report);
-      // A report of an earlier run must not be mistaken for this one's. The reason why it cannot be written was reported already.
-      if (flags.report !== undefined) await writeReport(flags.report, report).catch(() => undefined);
-      throw error;
-    }
-  });
+  addSettings(multi, [...CAPTURE_SETTINGS, 'concurrency']).action(
+    async (file: string, flags: MultiFlags, command: Command) => {
+      const printJson = (value: unknown) => flags.json && process.stdout.write(`${JSON.stringify(value)}\n`);
+      try {
+        const report = await run(file, flags, command);
+        printJson(report);
+        if (flags.report !== undefined) await writeReport(flags.report, report);
+      } catch (error) {
+        const report = { ok: false, error: toErrorObject(error) };
+        if (runsInGitHubAction()) annotate(error, file);
+        printJson(report);
+        // A report of an earlier run must not be mistaken for this one's. The reason why it cannot be written was reported already.
+        if (flags.report !== undefined) await writeReport(flags.report, report).catch(() => undefined);
+        throw error;
+      }
+    },
+  );
 }
 
 /** Annotates problems of the file at their lines, and other failures at the first line. */
@@ -99,7 +104,8 @@ function annotate(error: unknown, file: string): void {
 
 async function run(file: string, flags: MultiFlags, command: Command): Promise<ShotsReport> {
   const config = readSettings(command);
-  if (flags.update && flags.baseline === undefined) throw new UsageError('--update needs --baseline with the directory that it updates.');
+  if (flags.update && flags.baseline === undefined)
+    throw new UsageError('--update needs --baseline with the directory that it updates.');
   if (flags.report !== undefined) await checkReport(flags.report);
   const fields = readCaptureFlags(command, config.proxyPassword);
   if (fields.html !== undefined) throw new UsageError('--html belongs to a single shot: write it into the file.');
@@ -107,31 +113,41 @@ async function run(file: string, flags: MultiFlags, command: Command): Promise<S
   const content = await readText(file);
   const root = resolve(flags.outputDir ?? '.');
   await mkdir(root, { recursive: true }).catch(failing(`${root} cannot be created`, UsageError));
-  const [{ readShots }, { checkContactSheet }, { captureShots }, { describeReport }, { RunSignals }] = await Promise.all([
-    import('./multi/read-shots.js'),
-    import('./multi/contact-sheet.js'),
-    import('./multi/capture-shots.js'),
-    import('./multi/shots-report.js'),
-    import('./run-signals.js'),
-  ]);
+  const [{ readShots }, { checkContactSheet }, { captureShots }, { describeReport }, { RunSignals }] =
+    await Promise.all([
+      import('./multi/read-shots.js'),
+      import('./multi/contact-sheet.js'),
+      import('./multi/capture-shots.js'),
+      import('./multi/shots-report.js'),
+      import('./run-signals.js'),
+    ]);
   const shots = readShots(content, {
     file: file === '-' ? 'standard input' : file,
-    ...{ root, outputDir: flags.outputDir ?? null, fields, onServer: flags.server !== undefined },
+    root,
+    outputDir: flags.outputDir ?? null,
+    fields,
+    onServer: flags.server !== undefined,
     allowOutside: flags.allowOutside === true,
     tolerate: config.tolerate,
-    taken: [file, flags.report].filter((path) => path !== undefined && path !== '-').map((path) => resolve(String(path))),
+    taken: [file, flags.report]
+      .filter((path) => path !== undefined && path !== '-')
+      .map((path) => resolve(String(path))),
   });
   const contactSheet = flags.outputDir === undefined ? null : checkContactSheet(flags.outputDir);
   using signals = new RunSignals();
   const report = await captureShots(shots, {
-    ...{ config, file },
-    ...{ publicOnly: flags.publicOnly === true, network: localNetworkOf(config, flags) },
+    config,
+    file,
+    publicOnly: flags.publicOnly === true,
+    network: localNetworkOf(config, flags),
     keepExisting: !flags.clobber,
     annotates: runsInGitHubAction(),
     signal: signals.signal,
     baseline: baselineOf(flags),
     reportDir: flags.reportDir,
-    ...{ root, contactSheet, server: flags.server === undefined ? null : { url: flags.server, key: callersKey() } },
+    root,
+    contactSheet,
+    server: flags.server === undefined ? null : { url: flags.server, key: callersKey() },
   });
   say(describeReport(report));
   if (!report.ok) process.exitCode = 1;

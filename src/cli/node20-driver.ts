@@ -18,7 +18,14 @@ const USERS = ['serve', 'demo', 'console', 'keys', 'sign', 'accounts', 'queue', 
 export async function installDriver([command = 'serve', ...words]: readonly string[]): Promise<void> {
   const isAsking = [command, ...words].some((word) => /^(-h|--help|-V|--version|help)$/.test(word));
   const isUser = command.startsWith('-') || USERS.includes(command);
-  if (Number.parseInt(process.versions.node, 10) >= 22 || isAsking || !isUser || !existsSync(INSTALLER) || isInstalled()) return;
+  if (
+    Number.parseInt(process.versions.node, 10) >= 22 ||
+    isAsking ||
+    !isUser ||
+    !existsSync(INSTALLER) ||
+    isInstalled()
+  )
+    return;
   const installer = spawn(process.execPath, [INSTALLER, '--now'], { stdio: ['ignore', 2, 2] });
   await once(installer, 'close');
 }

@@ -25,7 +25,8 @@ function parents(): string | null {
   const { ppid } = process;
   if (process.platform !== 'linux') return String(ppid);
   try {
-    const [, name = '', parent = ''] = /^\d+ \(([^)]*)\) \S (\d+)/.exec(readFileSync(`/proc/${ppid}/stat`, 'utf8')) ?? [];
+    const [, name = '', parent = ''] =
+      /^\d+ \(([^)]*)\) \S (\d+)/.exec(readFileSync(`/proc/${ppid}/stat`, 'utf8')) ?? [];
     return SHELL.test(name) ? `${ppid} ${parent}` : String(ppid);
   } catch {
     return null;

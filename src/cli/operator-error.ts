@@ -22,7 +22,10 @@ export class UsageError extends OperatorError {
 }
 
 /** A handler of rejections, which throws an error that says what could not be done, and why. */
-export function failing(what: string, Failure: new (message: string) => OperatorError = OperatorError): (error: unknown) => never {
+export function failing(
+  what: string,
+  Failure: new (message: string) => OperatorError = OperatorError,
+): (error: unknown) => never {
   return (error) => {
     throw new Failure(`${what}: ${(error as Error).message}`);
   };
@@ -70,7 +73,10 @@ export function toErrorObject(error: unknown): Pick<StoredError, 'code' | 'messa
 
 /** Removes the characters that control a terminal, since messages may contain text of pages. Keeps line breaks and tabs. */
 export function printable(text: string): string {
-  return stripVTControlCharacters(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '');
+  return stripVTControlCharacters(text).replace(
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    '',
+  );
 }
 
 function isUsage(error: unknown): boolean {

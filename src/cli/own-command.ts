@@ -5,7 +5,22 @@ import { PACKAGE_ROOT } from '../package-files.js';
 
 /** The commands of the program. */
 export const COMMAND_NAMES = [
-  ...['serve', 'capture', 'multi', 'compare', 'watch', 'login', 'demo', 'mcp', 'console', 'keys', 'sign', 'accounts', 'queue', 'backup'],
+  ...[
+    'serve',
+    'capture',
+    'multi',
+    'compare',
+    'watch',
+    'login',
+    'demo',
+    'mcp',
+    'console',
+    'keys',
+    'sign',
+    'accounts',
+    'queue',
+    'backup',
+  ],
   ...['migrate', 'clock', 'top', 'doctor', 'browser', 'lists', 'completion'],
 ] as const;
 
@@ -26,7 +41,8 @@ export function withOwnCommand(text: string): string {
 
 function ownCommand(): string {
   const start = startByNpm();
-  if (start !== null) return ['npx', ...(start.package === null ? [] : [`--package=${quoted(start.package)}`]), 'stillframe'].join(' ');
+  if (start !== null)
+    return ['npx', ...(start.package === null ? [] : [`--package=${quoted(start.package)}`]), 'stillframe'].join(' ');
   // The build would remove the `node:` of an import, which this module needs.
   const isSea = process.getBuiltinModule('node:sea').isSea();
   const program = isSea ? process.execPath : realPathOf(process.argv[1] ?? '');

@@ -179,7 +179,9 @@ function policyFor(trusted: readonly string[]): string {
     'blob:',
     ...hosts.flatMap((host) => ['http', 'https', 'ws', 'wss'].map((scheme) => `${scheme}://${host}`)),
   ];
-  const directives = ['connect-src', 'frame-src', 'object-src', 'worker-src', 'form-action'].map((name) => [name, ...sources].join(' '));
+  const directives = ['connect-src', 'frame-src', 'object-src', 'worker-src', 'form-action'].map((name) =>
+    [name, ...sources].join(' '),
+  );
   return [...directives, `report-uri ${REPORT_PATH}`].join('; ');
 }
 
@@ -198,11 +200,13 @@ async function answer(request: IncomingMessage, response: ServerResponse, at: Or
   const { host, pixelHost, find, missing } = at;
   const { 'sec-fetch-dest': dest = '', 'sec-fetch-mode': mode = '' } = request.headers;
   const isOpaque = PIXELS.test(String(dest)) && mode === 'no-cors';
-  if (request.headers.host !== host && !(request.headers.host === pixelHost && isOpaque)) return void response.writeHead(421).end();
+  if (request.headers.host !== host && !(request.headers.host === pixelHost && isOpaque))
+    return void response.writeHead(421).end();
   if (request.method === 'POST' && request.url === REPORT_PATH) return await noteReport(request, response, at.refused);
   // A service worker can read files that the page only shows.
   if (dest === 'serviceworker') return void response.writeHead(403).end();
-  if (request.method !== 'GET' && request.method !== 'HEAD') return void response.writeHead(405, { allow: 'GET, HEAD' }).end();
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return void response.writeHead(405, { allow: 'GET, HEAD' }).end();
   const path = requestPath(request.url ?? '');
   const served = path === null ? null : await find(path);
   if (served === null) {

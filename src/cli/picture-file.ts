@@ -40,7 +40,9 @@ export function readFormat(output: string | undefined, format: string | undefine
   if (named === null) return format ?? null;
   if (named === undefined) throw new UsageError(`-o is "${output}": it ${EXTENSIONS}.`);
   if (format !== undefined && format !== named) {
-    throw new UsageError(`-o is "${output}" and --format is ${format}: name the file .${format}, or leave --format out.`);
+    throw new UsageError(
+      `-o is "${output}" and --format is ${format}: name the file .${format}, or leave --format out.`,
+    );
   }
   return named;
 }
@@ -56,7 +58,9 @@ export function withFormat(request: Record<string, unknown>, format: string | nu
   if (animate === undefined && !/^(gif|mp4)$/.test(format)) return { ...request, format };
   if (animate !== undefined && !isObject(animate)) return request;
   if (animate?.format !== undefined && animate.format !== format)
-    throw new UsageError(`The file is .${format}, and animate.format is ${animate.format}: name the file accordingly, or leave it out.`);
+    throw new UsageError(
+      `The file is .${format}, and animate.format is ${animate.format}: name the file accordingly, or leave it out.`,
+    );
   return { ...request, animate: { ...animate, format } };
 }
 
@@ -126,7 +130,11 @@ export async function writePicture(path: string, content: Uint8Array, force: boo
  * The path of one of several pictures: that of the first is the output, and the others are beside it, named after it and themselves.
  * @param index its place among the pictures
  */
-export function pathOfPicture(output: string, { name, format }: { name: string; format: string }, index: number): string {
+export function pathOfPicture(
+  output: string,
+  { name, format }: { name: string; format: string },
+  index: number,
+): string {
   return index === 0 ? output : join(dirname(output), `${basename(output, extname(output))}-${name}.${format}`);
 }
 
@@ -153,7 +161,8 @@ export async function writeFurther(
 export async function replaceFile(path: string, content: Uint8Array | string, mode?: number): Promise<void> {
   const before = statSync(path, { throwIfNoEntry: false });
   // Pipes and devices are written to, not replaced.
-  if (before !== undefined && !before.isFile()) return await writeFile(path, content).catch(failing(`${path} cannot be written`));
+  if (before !== undefined && !before.isFile())
+    return await writeFile(path, content).catch(failing(`${path} cannot be written`));
   const target = before === undefined ? path : realpathSync(path);
   const draft = join(dirname(target), `.${randomBytes(6).toString('hex')}.part`);
   try {

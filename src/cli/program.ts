@@ -97,15 +97,23 @@ export async function makeProgram(first: string | undefined): Promise<Command> {
     .configureHelp({ commandDescription: (command) => asSentence(command.description()) })
     .configureOutput({ outputError: (text, write) => write(withOwnCommand(suggestFlag(text))) })
     .showHelpAfterError('(add --help for usage)')
-    .addHelpText('after', '\nExamples:\n  stillframe                  run the service\n  stillframe example.com      capture one page\n')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  stillframe                  run the service\n  stillframe example.com      capture one page\n',
+    )
     .exitOverride();
   // The completion script knows every command.
-  const only = isCapture(first) ? 'capture' : first !== undefined && isCommand(first) && first !== 'completion' ? first : null;
+  const only = isCapture(first)
+    ? 'capture'
+    : first !== undefined && isCommand(first) && first !== 'completion'
+      ? first
+      : null;
   // An unknown command must not be taken for an argument of the default one.
   const isDefault = first === undefined || first.startsWith('-');
   for (const [heading, commands] of Object.entries(COMMANDS)) {
     program.commandsGroup(heading);
-    for (const [name, load] of Object.entries(commands)) if (only === null || only === name) (await load())(program, isDefault);
+    for (const [name, load] of Object.entries(commands))
+      if (only === null || only === name) (await load())(program, isDefault);
   }
   return program;
 }

@@ -63,7 +63,8 @@ export async function readStdin(): Promise<Buffer> {
   let bytes = 0;
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > STDIN_MAX_BYTES) throw new UsageError(`Standard input is longer than ${STDIN_MAX_BYTES / 1_000_000} MB.`);
+    if (bytes > STDIN_MAX_BYTES)
+      throw new UsageError(`Standard input is longer than ${STDIN_MAX_BYTES / 1_000_000} MB.`);
     chunks.push(chunk);
   }
   if (bytes === 0) throw new UsageError('Standard input is empty; HTML is expected.');
@@ -78,7 +79,8 @@ async function render(order: CaptureOrder, page: LocalPage | null): Promise<Engi
   let progress = 0;
   using line = new StatusLine(process.stderr, () => describeProgress(name, progress, began));
   const say = (text: string) => line.say(text);
-  if (target.kind === 'url' && !publicOnly && isPrivate(options.url) && isFirstNotice(config)) say(privateNote(options.url));
+  if (target.kind === 'url' && !publicOnly && isPrivate(options.url) && isFirstNotice(config))
+    say(privateNote(options.url));
   const { Engine } = await import('../library/engine.js');
   const zone = newPageZone();
   await using engine = await Engine.open(
@@ -96,7 +98,11 @@ async function render(order: CaptureOrder, page: LocalPage | null): Promise<Engi
     progress = value;
     line.draw();
   };
-  return await captureTarget(engine, { page, name, options, zone, network, onMissing, onRefused: say }, { onProgress, debug });
+  return await captureTarget(
+    engine,
+    { page, name, options, zone, network, onMissing, onRefused: say },
+    { onProgress, debug },
+  );
 }
 
 function nameOf({ target, options }: CaptureOrder): string {

@@ -17,7 +17,8 @@ export function serverOf(command: Command, config: Config): ServerFacts {
     return running;
   }
   const { baseUrl, port, console } = config;
-  if (port === 0) throw new OperatorError('The port is not known: give the one that the server has printed, with --port.');
+  if (port === 0)
+    throw new OperatorError('The port is not known: give the one that the server has printed, with --port.');
   const url = localUrl(config);
   say(`Server: ${baseUrl ?? url}${isNamed ? '' : `, as the settings say; no server runs on ${config.dataDir}`}.`);
   return { url, base_url: baseUrl ?? url, console };

@@ -63,7 +63,10 @@ function localBackend(captures: LocalCaptures, log: Log): McpBackend {
       ]);
       const options = { threshold, ignoreAntialiasing: true, mask: [], picture: 'overlay' as const };
       const { picture, ...comparison } = await comparePictures(before, after, options);
-      return { comparison, tiles: picture === null ? null : await modelTiles(encodes, picture, { from: 1, density: 1 }) };
+      return {
+        comparison,
+        tiles: picture === null ? null : await modelTiles(encodes, picture, { from: 1, density: 1 }),
+      };
     },
     report: (thrown) => log.error({ err: thrown }, 'tool failed'),
     requestId: () => newId('request'),

@@ -119,7 +119,8 @@ async function drain(log: Log, service: Running): Promise<never> {
 export async function reportFonts(log: Log): Promise<void> {
   try {
     const missing = await missingScripts();
-    if (missing.length > 0) log.warn(`No fonts for ${missing.join(', ')}: such text is rendered as boxes. ${fontAdvice()}`);
+    if (missing.length > 0)
+      log.warn(`No fonts for ${missing.join(', ')}: such text is rendered as boxes. ${fontAdvice()}`);
   } catch (error) {
     log.warn({ err: error }, 'the installed fonts could not be listed');
   }

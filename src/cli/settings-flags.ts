@@ -26,7 +26,9 @@ export function addSettings(command: Command, names: readonly (keyof Config)[], 
     if (option !== null) command.addOption(option.helpGroup(grouped ? `${SETTINGS[name].group}:` : 'Settings:'));
   }
   const secrets = names.filter((name) => SETTINGS[name].flag === null);
-  return secrets.length === 0 ? command : command.addHelpText('after', (context) => describeVariables(context.command, secrets));
+  return secrets.length === 0
+    ? command
+    : command.addHelpText('after', (context) => describeVariables(context.command, secrets));
 }
 
 function flagOf(name: keyof Config): Option | null {
@@ -40,7 +42,10 @@ function describeVariables(command: Command, names: readonly (keyof Config)[]): 
   const helper = command.createHelp();
   const helpWidth = command.configureOutput().getOutHelpWidth?.();
   helper.prepareContext(helpWidth === undefined ? {} : { helpWidth });
-  const variables = names.map((name) => ({ term: `STILLFRAME_${SETTINGS[name].env}`, text: `${SETTINGS[name].help}${sayDefault(name)}` }));
+  const variables = names.map((name) => ({
+    term: `STILLFRAME_${SETTINGS[name].env}`,
+    text: `${SETTINGS[name].help}${sayDefault(name)}`,
+  }));
   const widest = Math.max(...variables.map(({ term }) => term.length));
   const items = variables.map(({ term, text }) => helper.formatItem(term, widest, text, helper));
   return `\nSecrets, from the environment or the configuration file only:\n${items.join('\n')}`;
@@ -79,6 +84,13 @@ function givenFlag(command: Command, name: keyof Config): string | undefined {
 }
 
 /** Where the pictures are kept, if not in the data directory. */
-export const BUCKET_SETTINGS = ['s3Endpoint', 's3Bucket', 's3Region', 's3AccessKeyId', 's3SecretAccessKey', 's3VirtualHosted'] as const;
+export const BUCKET_SETTINGS = [
+  's3Endpoint',
+  's3Bucket',
+  's3Region',
+  's3AccessKeyId',
+  's3SecretAccessKey',
+  's3VirtualHosted',
+] as const;
 
 export const ALL_SETTINGS = Object.keys(SETTINGS) as (keyof Config)[];

@@ -1,7 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isId } from '../contract/ids.js';
 import { printedOnPaper } from '../contract/pdf-schema.js';
-import { bodyOf, canonicalQuery, pairsOf, type QueryPair, RENDER_LINK_PATH, signQuery } from '../contract/render-link.js';
+import {
+  bodyOf,
+  canonicalQuery,
+  pairsOf,
+  type QueryPair,
+  RENDER_LINK_PATH,
+  signQuery,
+} from '../contract/render-link.js';
 import { addCaptureFlags, parseRequest, readCaptureFlags } from './capture-flags.js';
 import { OperatorError } from './operator-error.js';
 import { serverOf } from './running-server.js';
@@ -24,7 +31,9 @@ export function addSignCommand(program: Command): void {
     .argument('<url>', 'URL to capture')
     .requiredOption('--key <id>', 'id of the API key that the captures are charged to')
     .addOption(
-      new Option('--expires-in <time>', 'how long the link is valid, such as 12h or 30d').argParser(duration).default(365 * 86_400, '365d'),
+      new Option('--expires-in <time>', 'how long the link is valid, such as 12h or 30d')
+        .argParser(duration)
+        .default(365 * 86_400, '365d'),
     )
     .option('--json', 'print {url, expires}')
     .addHelpText(
@@ -32,19 +41,23 @@ export function addSignCommand(program: Command): void {
       '\nExample:\n  stillframe sign https://example.com --key key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8 --expires-in 30d --full-page',
     );
   addCaptureFlags(sign, true);
-  addSettings(sign, ['dataDir', 'baseUrl', 'host', 'port']).action((url: string, options: SignOptions, command: Command) =>
-    withStore(command, async (store, config) => {
-      if (!isId('key', options.key)) throw new OperatorError(`"${options.key}" is not the id of a key. See: stillframe keys list`);
-      const [secret] = await store.signingSecrets(options.key, Date.now());
-      if (secret === undefined) {
-        throw new OperatorError(`The key has no signing secret. Make one with: stillframe keys signing-secret ${options.key}`);
-      }
-      const expires = Math.floor(Date.now() / 1000) + options.expiresIn;
-      const pairs = linkPairs(printedOnPaper({ url, ...readCaptureFlags(command, null, true) }));
-      pairs.push(['key', options.key], ['expires', String(expires)]);
-      const link = `${serverOf(command, config).base_url}${RENDER_LINK_PATH}?${canonicalQuery(pairs)}&signature=${signQuery(pairs, secret)}`;
-      print(options.json, { url: link, expires }, () => link);
-    }),
+  addSettings(sign, ['dataDir', 'baseUrl', 'host', 'port']).action(
+    (url: string, options: SignOptions, command: Command) =>
+      withStore(command, async (store, config) => {
+        if (!isId('key', options.key))
+          throw new OperatorError(`"${options.key}" is not the id of a key. See: stillframe keys list`);
+        const [secret] = await store.signingSecrets(options.key, Date.now());
+        if (secret === undefined) {
+          throw new OperatorError(
+            `The key has no signing secret. Make one with: stillframe keys signing-secret ${options.key}`,
+          );
+        }
+        const expires = Math.floor(Date.now() / 1000) + options.expiresIn;
+        const pairs = linkPairs(printedOnPaper({ url, ...readCaptureFlags(command, null, true) }));
+        pairs.push(['key', options.key], ['expires', String(expires)]);
+        const link = `${serverOf(command, config).base_url}${RENDER_LINK_PATH}?${canonicalQuery(pairs)}&signature=${signQuery(pairs, secret)}`;
+        print(options.json, { url: link, expires }, () => link);
+      }),
   );
 }
 

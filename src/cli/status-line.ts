@@ -70,6 +70,8 @@ export function describeCounts({ total, done, failed, began }: Counts): string {
   const full = Math.round((BAR_CHARACTERS * done) / total);
   const perSecond = began === null ? 0 : (done * 1_000) / (performance.now() - began);
   const left = `${perSecond.toFixed(1)} a second, ${Math.ceil((total - done) / perSecond)} s left`;
-  const rate = [failed > 0 ? `${failed} failed` : '', began === null ? 'starting' : done === 0 ? '' : left].filter((part) => part !== '');
+  const rate = [failed > 0 ? `${failed} failed` : '', began === null ? 'starting' : done === 0 ? '' : left].filter(
+    (part) => part !== '',
+  );
   return [`[${'='.repeat(full)}${' '.repeat(BAR_CHARACTERS - full)}] ${done}/${total}`, ...rate].join(', ');
 }

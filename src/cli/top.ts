@@ -137,9 +137,16 @@ async function readServer(url: string, token: string | null): Promise<Reading> {
   const health = await ask(`${url}/v1/health`, null);
   const metrics = await ask(`${url}/metrics`, token);
   if (metrics.status !== 200) {
-    throw new OperatorError(`${url}/metrics answers ${metrics.status}: run this on the server's machine, or set STILLFRAME_METRICS_TOKEN.`);
+    throw new OperatorError(
+      `${url}/metrics answers ${metrics.status}: run this on the server's machine, or set STILLFRAME_METRICS_TOKEN.`,
+    );
   }
-  return { at: Date.now(), ready: health.status === 200, health: parseHealth(url, health.text), samples: readSamples(metrics.text) };
+  return {
+    at: Date.now(),
+    ready: health.status === 200,
+    health: parseHealth(url, health.text),
+    samples: readSamples(metrics.text),
+  };
 }
 
 function parseHealth(url: string, text: string): WireHealth {
@@ -169,14 +176,16 @@ export function readSamples(text: string): Samples {
   const of = (name: string) => samples.filter((sample) => sample.name === name);
   return {
     one: (name, labels = {}) =>
-      of(name).find((sample) => Object.entries(labels).every(([key, value]) => sample.labels[key] === value))?.value ?? null,
+      of(name).find((sample) => Object.entries(labels).every(([key, value]) => sample.labels[key] === value))?.value ??
+      null,
     values: (name, label) => [...new Set(of(name).flatMap(({ labels }) => labels[label] ?? []))],
   };
 }
 
 /** Computes the times of captures by stage, between two readings or since the start, slowest first. */
 export function stageTimes(now: Samples, before: Samples | null): StageTimes[] {
-  const grown = (name: string, labels: Record<string, string>) => (now.one(name, labels) ?? 0) - (before?.one(name, labels) ?? 0);
+  const grown = (name: string, labels: Record<string, string>) =>
+    (now.one(name, labels) ?? 0) - (before?.one(name, labels) ?? 0);
   const bounds = now.values(`${STAGES}_bucket`, 'le');
   return now
     .values(`${STAGES}_count`, 'stage')

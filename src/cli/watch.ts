@@ -51,7 +51,12 @@ export function addWatchCommand(program: Command): void {
     .option('--cron-timezone <zone>', 'time zone of --cron; default: UTC')
     .option('--every <time>', 'when it runs: the time between two runs, such as 15m, 6h or 1d')
     .option('--mail <address>', 'send mail to an address; repeat for more', collect, [])
-    .option('--slack <url>', 'send to an incoming webhook of Slack, Mattermost, Discord or Teams; repeat for more', collect, [])
+    .option(
+      '--slack <url>',
+      'send to an incoming webhook of Slack, Mattermost, Discord or Teams; repeat for more',
+      collect,
+      [],
+    )
     .option('--always', 'report every run, not only changes')
     .option('--text', 'compare the readable text instead of pixels')
     .option('--above <share>', 'share of changed pixels that is allowed, from 0 to 1')
@@ -63,15 +68,18 @@ export function addWatchCommand(program: Command): void {
     print(json, made, () => `${made.id}  ${made.name}: ${sayNext(made)}`);
   });
 
-  act(verb(watch, { name: 'list', description: 'list the watches of the key', example: 'watch list' }), async ({ client, json }) => {
-    const watches = await all(client);
-    print(json, watches, () =>
-      table(
-        ['id', 'name', 'last run', 'next run'],
-        watches.map((one) => [one.id, one.name, sayRun(one.last_run), sayNext(one)]),
-      ),
-    );
-  });
+  act(
+    verb(watch, { name: 'list', description: 'list the watches of the key', example: 'watch list' }),
+    async ({ client, json }) => {
+      const watches = await all(client);
+      print(json, watches, () =>
+        table(
+          ['id', 'name', 'last run', 'next run'],
+          watches.map((one) => [one.id, one.name, sayRun(one.last_run), sayNext(one)]),
+        ),
+      );
+    },
+  );
 
   act<[string]>(named(watch, 'show', 'show a watch', 'watch show "Pricing page"'), async ({ client, json }, name) => {
     const found = await find(client, name);
@@ -97,17 +105,24 @@ export function addWatchCommand(program: Command): void {
     ['resume', false],
   ] as const)
     act<[string]>(
-      named(watch, verbName, paused ? 'stop the schedule of a watch' : 'start it again', `watch ${verbName} "Pricing page"`),
+      named(
+        watch,
+        verbName,
+        paused ? 'stop the schedule of a watch' : 'start it again',
+        `watch ${verbName} "Pricing page"`,
+      ),
       async ({ client, json }, name) => {
         const changed = await client.changeWatch((await find(client, name)).id, { paused });
         print(json, changed, () => `${changed.name}: ${sayNext(changed)}`);
       },
     );
 
-  const approve = named(watch, 'approve', 'make a run the baseline of later ones', 'watch approve "Pricing page"').argument(
-    '[run]',
-    'id of the run; default: the latest',
-  );
+  const approve = named(
+    watch,
+    'approve',
+    'make a run the baseline of later ones',
+    'watch approve "Pricing page"',
+  ).argument('[run]', 'id of the run; default: the latest');
   act<[string, string | undefined]>(approve, async ({ client, json }, name, runId) => {
     const found = await find(client, name);
     const id = runId ?? found.last_run?.id;
@@ -186,13 +201,18 @@ function named(parent: Command, name: string, description: string, example: stri
 }
 
 /** Runs a command with a client of its server. The key is that of STILLFRAME_KEY. */
-function act<Given extends unknown[] = []>(command: Command, work: (called: Called, ...given: Given) => Promise<void>): void {
+function act<Given extends unknown[] = []>(
+  command: Command,
+  work: (called: Called, ...given: Given) => Promise<void>,
+): void {
   command.action(async (...all: unknown[]) => {
     const self = all.at(-1) as Command;
     const options = self.opts<{ server?: string; json?: boolean }>();
     const key = callersKey();
     if (key === null)
-      throw new OperatorError('Watches belong to an API key: set STILLFRAME_KEY to one with the scopes watches:read and watches:write.');
+      throw new OperatorError(
+        'Watches belong to an API key: set STILLFRAME_KEY to one with the scopes watches:read and watches:write.',
+      );
     const { Stillframe: Client } = await import('../client/client.js');
     const baseUrl = options.server ?? serverOf(self, readSettings(self)).url;
     try {
@@ -213,13 +233,27 @@ function collect(value: string, before: string[]): string[] {
 }
 
 function definitionOf(request: Record<string, unknown>, given: AddOptions): WatchRequest {
-  const { name = String(request.url).slice(0, 100), cron, cronTimezone, every, mail, slack, always, text, above, against } = given;
+  const {
+    name = String(request.url).slice(0, 100),
+    cron,
+    cronTimezone,
+    every,
+    mail,
+    slack,
+    always,
+    text,
+    above,
+    against,
+  } = given;
   if ((cron === undefined) === (every === undefined)) throw new UsageError('Give one of --cron and --every.');
   const share = Number(above);
   if (above !== undefined && !(share >= 0 && share <= 1)) throw new UsageError('--above must be a number from 0 to 1.');
-  const schedule = cron === undefined ? { every } : { cron, ...(cronTimezone === undefined ? {} : { timezone: cronTimezone }) };
+  const schedule =
+    cron === undefined ? { every } : { cron, ...(cronTimezone === undefined ? {} : { timezone: cronTimezone }) };
   const definition = {
-    ...{ name, request, schedule },
+    name,
+    request,
+    schedule,
     ...(always === true ? { report: 'always' } : {}),
     ...(text === true ? { text: true } : {}),
     ...(above === undefined ? {} : { compare: { above: share } }),
@@ -243,7 +277,8 @@ async function find(client: Stillframe, name: string): Promise<Watch> {
   if (/^wat_[0-9A-Z]{26}$/.test(name)) return await client.watch(name);
   const found = (await all(client)).filter((watch) => watch.name === name);
   const [first] = found;
-  if (first === undefined) throw new OperatorError(`No watch of this key is called "${name}". See: stillframe watch list`);
+  if (first === undefined)
+    throw new OperatorError(`No watch of this key is called "${name}". See: stillframe watch list`);
   if (found.length > 1) throw new OperatorError(`${found.length} watches are called "${name}": give the id of one.`);
   return first;
 }
@@ -253,7 +288,8 @@ function readWatches(file: string): Record<string, unknown>[] {
   if (!existsSync(file)) throw new UsageError(`${file} does not exist.`);
   const { value } = readYaml(readFileSync(file, 'utf8'), file);
   const watches = isObject(value) ? value.watches : value;
-  if (!Array.isArray(watches) || !watches.every(isObject)) throw new UsageError(`${file} must have a list \`watches\`.`);
+  if (!Array.isArray(watches) || !watches.every(isObject))
+    throw new UsageError(`${file} must have a list \`watches\`.`);
   const names = watches.map(({ name }) => name);
   const twice = names.find((name, i) => typeof name !== 'string' || names.indexOf(name) !== i);
   if (names.some((name) => typeof name !== 'string'))
@@ -277,7 +313,11 @@ const DEFAULTS = {
 
 type Done = Record<'added' | 'changed' | 'unchanged' | 'removed', string[]>;
 
-async function applyWatches(client: Stillframe, wanted: readonly Record<string, unknown>[], prune: boolean): Promise<Done> {
+async function applyWatches(
+  client: Stillframe,
+  wanted: readonly Record<string, unknown>[],
+  prune: boolean,
+): Promise<Done> {
   const done: Done = { added: [], changed: [], unchanged: [], removed: [] };
   const known = new Map((await all(client)).map((watch) => [watch.name, watch]));
   for (const definition of wanted) {
@@ -286,7 +326,9 @@ async function applyWatches(client: Stillframe, wanted: readonly Record<string, 
     known.delete(name);
     if (before === undefined) await client.createWatch(definition as unknown as WatchRequest);
     const after =
-      before === undefined ? null : await client.changeWatch(before.id, { ...DEFAULTS, ...definition } as unknown as Partial<WatchRequest>);
+      before === undefined
+        ? null
+        : await client.changeWatch(before.id, { ...DEFAULTS, ...definition } as unknown as Partial<WatchRequest>);
     done[after === null ? 'added' : after.updated_at === before?.updated_at ? 'unchanged' : 'changed'].push(name);
   }
   for (const { id, name } of prune ? known.values() : []) {
@@ -297,7 +339,11 @@ async function applyWatches(client: Stillframe, wanted: readonly Record<string, 
 }
 
 /** Writes the pictures of a watch, oldest first. @returns their number */
-async function exportHistory(client: Stillframe, id: string, { output, force }: { output: string; force: boolean }): Promise<number> {
+async function exportHistory(
+  client: Stillframe,
+  id: string,
+  { output, force }: { output: string; force: boolean },
+): Promise<number> {
   const runs: WatchRun[] = [];
   for (let cursor: string | undefined; runs.length < EXPORTED_MAX; ) {
     const page = await client.runs(id, { limit: PAGE, cursor });
@@ -325,7 +371,11 @@ async function exportHistory(client: Stillframe, id: string, { output, force }: 
   const contents: Buffer[] = [];
   for (const run of pictures) contents.push(await read(run));
   const { picturesAnimation, picturesPdf } = await import('../watch/picture-file.js');
-  await writePicture(output, await (output.endsWith('.pdf') ? picturesPdf(contents) : picturesAnimation(contents)), force);
+  await writePicture(
+    output,
+    await (output.endsWith('.pdf') ? picturesPdf(contents) : picturesAnimation(contents)),
+    force,
+  );
   return pictures.length;
 }
 

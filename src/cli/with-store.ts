@@ -23,8 +23,15 @@ export interface StoreCommand {
 }
 
 /** Adds a command with the option --json. */
-export function addJsonCommand(parent: Command, { name, description, json = 'print JSON', example }: StoreCommand): Command {
-  return parent.command(name).description(description).option('--json', json).addHelpText('after', `\nExample:\n  stillframe ${example}`);
+export function addJsonCommand(
+  parent: Command,
+  { name, description, json = 'print JSON', example }: StoreCommand,
+): Command {
+  return parent
+    .command(name)
+    .description(description)
+    .option('--json', json)
+    .addHelpText('after', `\nExample:\n  stillframe ${example}`);
 }
 
 /** Adds a command on the store, with the options --json and --data-dir. */

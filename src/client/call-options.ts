@@ -1,6 +1,11 @@
 import { invalidArgument } from './stillframe-error.js';
 import type { Fetch } from './transport.js';
-import type { CompareRequest as Comparing, CaptureRequest as Fields, JobSnapshot, WatchRequest as Watching } from './wire.js';
+import type {
+  CompareRequest as Comparing,
+  CaptureRequest as Fields,
+  JobSnapshot,
+  WatchRequest as Watching,
+} from './wire.js';
 
 export const TIMEOUT_MS = 180_000;
 export const MAX_RETRIES = 4;
@@ -111,7 +116,11 @@ export function checkedTimeout(ms: number): number {
  */
 export function checkedBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !/^https?:$/.test(url.protocol) || `${url.username}${url.password}${url.search}${url.hash}` !== '') {
+  if (
+    url === null ||
+    !/^https?:$/.test(url.protocol) ||
+    `${url.username}${url.password}${url.search}${url.hash}` !== ''
+  ) {
     throw new TypeError('`baseUrl` must be the http or https address of the server, such as https://shots.example.com');
   }
   return (url.origin + url.pathname).replace(/(?<!\/)\/+$/, '');

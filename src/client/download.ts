@@ -21,7 +21,11 @@ export interface PictureStream {
  * Downloads the whole file. A download that breaks off is repeated.
  * @throws StillframeError `invalid_request` with status 410 if the picture has been deleted
  */
-export function downloadBytes(transport: Transport, from: Downloadable, deadline: Deadline): Promise<Uint8Array<ArrayBuffer>> {
+export function downloadBytes(
+  transport: Transport,
+  from: Downloadable,
+  deadline: Deadline,
+): Promise<Uint8Array<ArrayBuffer>> {
   const read = async (response: Response) => new Uint8Array(await response.arrayBuffer());
   return transport.send({ method: 'GET', to: addressOf(from), repeatable: true, read }, deadline);
 }
@@ -43,7 +47,12 @@ function addressOf(from: Downloadable): string {
   if (from === null || (typeof from !== 'object' && typeof from !== 'string')) {
     throw invalidArgument('`from` must be a picture, a job that has one, or its address.');
   }
-  const address = typeof from === 'string' || from instanceof URL ? String(from) : 'cdn_url' in from ? from.cdn_url : dataOf(from)?.cdn_url;
+  const address =
+    typeof from === 'string' || from instanceof URL
+      ? String(from)
+      : 'cdn_url' in from
+        ? from.cdn_url
+        : dataOf(from)?.cdn_url;
   if (address === undefined) throw invalidArgument('There is no picture to download: the job has not completed.');
   if (/^https?:\/\//i.test(address) && URL.canParse(address)) return address;
   throw invalidArgument('The address must be an http or https URL.');
@@ -53,7 +62,10 @@ function dataOf(from: object): { cdn_url?: string | undefined } | undefined {
   return 'result' in from ? (from.result as { data?: { cdn_url?: string } } | undefined)?.data : undefined;
 }
 
-function withDeadline(body: ReadableStream<Uint8Array<ArrayBuffer>>, deadline: Deadline): ReadableStream<Uint8Array<ArrayBuffer>> {
+function withDeadline(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  deadline: Deadline,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
   const { signal } = deadline;
   const { readable, writable } = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>();
   body

@@ -20,13 +20,21 @@ type SubmissionAnswer = Answer<CaptureData | AcceptedJob>;
  * Captures and waits for the end, whether the server answers with the capture or with a job.
  * @throws StillframeError
  */
-export async function captureAndWait(transport: Transport, submission: Submission, deadline: Deadline): Promise<Picture> {
+export async function captureAndWait(
+  transport: Transport,
+  submission: Submission,
+  deadline: Deadline,
+): Promise<Picture> {
   let jobId: string | null = null;
   try {
     const answer = await post(transport, { submission, query: '' }, deadline);
     jobId = jobIdOf(answer);
     if (!isJob(answer.data)) return toPicture(answer.data, jobId);
-    return await waitForJob(transport, { jobId: answer.data.job_id, after: retryAfterOf(answer.headers) ?? FIRST_CHECK_S }, deadline);
+    return await waitForJob(
+      transport,
+      { jobId: answer.data.job_id, after: retryAfterOf(answer.headers) ?? FIRST_CHECK_S },
+      deadline,
+    );
   } catch (thrown) {
     throw withIds(thrown, { jobId, idempotencyKey: submission.idempotencyKey });
   }
@@ -36,7 +44,11 @@ export async function captureAndWait(transport: Transport, submission: Submissio
  * Submits without waiting. The job of a repeated submission, or of one that the cache answers, may be `completed` already.
  * @throws StillframeError
  */
-export async function submitOnly(transport: Transport, submission: Submission, deadline: Deadline): Promise<AcceptedJob> {
+export async function submitOnly(
+  transport: Transport,
+  submission: Submission,
+  deadline: Deadline,
+): Promise<AcceptedJob> {
   try {
     const answer = await post(transport, { submission, query: '?mode=async' }, deadline);
     if (isJob(answer.data)) return answer.data;
@@ -47,7 +59,11 @@ export async function submitOnly(transport: Transport, submission: Submission, d
   }
 }
 
-function post(transport: Transport, { submission, query }: { submission: Submission; query: string }, deadline: Deadline) {
+function post(
+  transport: Transport,
+  { submission, query }: { submission: Submission; query: string },
+  deadline: Deadline,
+) {
   return transport.send<SubmissionAnswer>(
     {
       method: 'POST',
@@ -67,7 +83,8 @@ function bodyOf(request: CaptureRequest): string | FormData {
   const { files, ...fields } = request;
   const form = new FormData();
   form.append('request', JSON.stringify(fields));
-  for (const [name, content] of Object.entries(checkedObject(files, 'files'))) form.append('files', new Blob([content]), name);
+  for (const [name, content] of Object.entries(checkedObject(files, 'files')))
+    form.append('files', new Blob([content]), name);
   return form;
 }
 
@@ -80,7 +97,10 @@ function jobIdOf({ data, headers }: SubmissionAnswer): string | null {
 }
 
 /** Adds to an error the ids with which the caller can resume the call. */
-function withIds(thrown: unknown, { jobId, idempotencyKey }: { jobId: string | null; idempotencyKey: string }): unknown {
+function withIds(
+  thrown: unknown,
+  { jobId, idempotencyKey }: { jobId: string | null; idempotencyKey: string },
+): unknown {
   if (thrown instanceof StillframeError) {
     thrown.jobId ??= jobId;
     thrown.idempotencyKey = idempotencyKey;

@@ -35,7 +35,8 @@ export async function readAnswer<T>(response: Response): Promise<Answer<T>> {
 
 /** Reads the error from an answer other than 2xx. Reads at most 64 KiB of it. */
 export async function readFailure(response: Response): Promise<StillframeError> {
-  if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) return redirected(response);
+  if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400))
+    return redirected(response);
   const text = await readText(response, ERROR_LIMIT_BYTES);
   const body = text === null ? null : (parse(text) as Partial<ErrorEnvelope> | null);
   const error = body?.error;

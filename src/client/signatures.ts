@@ -23,10 +23,14 @@ export async function signedLink(request: LinkRequest, signing: LinkSigning & { 
   checkedText(baseUrl, 'baseUrl', 'https://shots.example.com');
   checkedText(keyId, 'keyId', 'key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8');
   checkedText(signingSecret, 'signingSecret', 'the one that `stillframe keys signing-secret` prints');
-  const refused = NO_LINK_FIELDS.filter((name) => (checkedObject(request, 'request') as Record<string, unknown>)[name] !== undefined);
+  const refused = NO_LINK_FIELDS.filter(
+    (name) => (checkedObject(request, 'request') as Record<string, unknown>)[name] !== undefined,
+  );
   checkedText(request.url, 'url', 'https://example.com');
-  if (refused.length > 0) throw invalidArgument(`A link must not have ${refused.map((name) => `\`${name}\``).join(', ')}.`);
-  if (!(Number.isFinite(expiresIn) && expiresIn > 0)) throw invalidArgument('`expiresIn` must be a number of seconds, more than 0.');
+  if (refused.length > 0)
+    throw invalidArgument(`A link must not have ${refused.map((name) => `\`${name}\``).join(', ')}.`);
+  if (!(Number.isFinite(expiresIn) && expiresIn > 0))
+    throw invalidArgument('`expiresIn` must be a number of seconds, more than 0.');
   const expires = Math.floor(Date.now() / 1000 + expiresIn);
   const query = canonicalQuery([...pairsOf(request, ''), ['key', keyId], ['expires', String(expires)]]);
   return `${baseUrl.replace(/(?<!\/)\/+$/, '')}/v1/render?${query}&signature=${await sign(signingSecret, query)}`;
@@ -57,7 +61,10 @@ export function canonicalQuery(pairs: readonly Pair[]): string {
 }
 
 function encode(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 const SIGNATURE_HEADER = 'x-service-signature';
@@ -92,7 +99,8 @@ export async function verifyWebhook(request: WebhookRequest): Promise<WebhookEve
   if (secrets.length === 0) throw invalidArgument('`secret` must be at least one secret.');
   checkedObject(request.headers, 'headers');
   const [, timestamp, hex] = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(signatureOf(request.headers)) ?? [];
-  if (timestamp === undefined || hex === undefined) throw invalid(`The header ${SIGNATURE_HEADER} is missing or malformed.`);
+  if (timestamp === undefined || hex === undefined)
+    throw invalid(`The header ${SIGNATURE_HEADER} is missing or malformed.`);
   const head = utf8(`${timestamp}.`);
   const content = new Uint8Array(head.length + body.length);
   content.set(head);
@@ -101,7 +109,8 @@ export async function verifyWebhook(request: WebhookRequest): Promise<WebhookEve
   if (!matches.includes(true)) throw invalid('The signature does not match the body.');
   const skewSeconds = Math.abs((request.now ?? Date.now()) / 1000 - Number(timestamp));
   // The condition is negated, so that a tolerance of NaN refuses.
-  if (!(skewSeconds <= (request.toleranceSeconds ?? TOLERANCE_SECONDS))) throw invalid('The timestamp is too far from the present.');
+  if (!(skewSeconds <= (request.toleranceSeconds ?? TOLERANCE_SECONDS)))
+    throw invalid('The timestamp is too far from the present.');
   return JSON.parse(new TextDecoder().decode(body)) as WebhookEvent;
 }
 
@@ -138,7 +147,10 @@ export async function sign(secret: string, text: string): Promise<string> {
  * Returns whether the digest is that of the content, in the same time wherever they differ.
  * @param hex 64 digits
  */
-async function verify(secret: string, { content, hex }: { content: Uint8Array<ArrayBuffer>; hex: string }): Promise<boolean> {
+async function verify(
+  secret: string,
+  { content, hex }: { content: Uint8Array<ArrayBuffer>; hex: string },
+): Promise<boolean> {
   const digest = Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
   return crypto.subtle.verify('HMAC', await keyOf(secret, 'verify'), digest, content);
 }

@@ -76,7 +76,12 @@ export function invalidArgument(message: string): StillframeError {
 /** Creates the error for a connection that could not be made, or ended too early. */
 export function connectionError(cause: unknown): StillframeError {
   const reason = cause instanceof Error ? reasonOf(cause) : String(cause);
-  return new StillframeError({ code: 'connection_failed', message: `The connection failed: ${reason}`, retriable: true, cause });
+  return new StillframeError({
+    code: 'connection_failed',
+    message: `The connection failed: ${reason}`,
+    retriable: true,
+    cause,
+  });
 }
 
 /** Finds the reason, which Node's `fetch` hides in the cause. */

@@ -18,12 +18,31 @@ import {
 } from './call-options.js';
 import { Deadline } from './deadline.js';
 import { type Downloadable, downloadBytes, downloadStream, type PictureStream } from './download.js';
-import { captureAndWait, type Delivery, jobCall, type Picture, readDelivery, redeliver, submitOnly, waitForJob } from './jobs.js';
+import {
+  captureAndWait,
+  type Delivery,
+  jobCall,
+  type Picture,
+  readDelivery,
+  redeliver,
+  submitOnly,
+  waitForJob,
+} from './jobs.js';
 import { readAnswer } from './read-answer.js';
 import { type LinkRequest, type LinkSigning, signedLink } from './signatures.js';
 import { invalidArgument, StillframeError } from './stillframe-error.js';
 import { Transport } from './transport.js';
-import type { AcceptedJob, Comparison, Health, JobPage, JobSnapshot, Usage, Watch, WatchRun, WatchRunWithMessages } from './wire.js';
+import type {
+  AcceptedJob,
+  Comparison,
+  Health,
+  JobPage,
+  JobSnapshot,
+  Usage,
+  Watch,
+  WatchRun,
+  WatchRunWithMessages,
+} from './wire.js';
 
 /** A client of one stillframe server. Calls reject with a StillframeError. */
 export class Stillframe {
@@ -47,12 +66,16 @@ export class Stillframe {
    * @throws StillframeError with `jobId` and `idempotencyKey`; after a `timeout`, `wait(jobId)` resumes the call
    */
   capture(request: CaptureRequest, options: SubmitOptions = {}): Promise<Picture> {
-    return this.#withDeadline(options, (deadline) => captureAndWait(this.#transport, submissionOf(request, options), deadline));
+    return this.#withDeadline(options, (deadline) =>
+      captureAndWait(this.#transport, submissionOf(request, options), deadline),
+    );
   }
 
   /** Submits a capture without waiting for it. Use `wait` or a webhook to get the result. */
   submit(request: CaptureRequest, options: SubmitOptions = {}): Promise<AcceptedJob> {
-    return this.#withDeadline(options, (deadline) => submitOnly(this.#transport, submissionOf(request, options), deadline));
+    return this.#withDeadline(options, (deadline) =>
+      submitOnly(this.#transport, submissionOf(request, options), deadline),
+    );
   }
 
   /**
@@ -60,7 +83,9 @@ export class Stillframe {
    * @throws StillframeError of the capture, if it failed
    */
   wait(job: string | AcceptedJob | JobSnapshot, options: CallOptions = {}): Promise<Picture> {
-    return this.#withDeadline(options, (deadline) => waitForJob(this.#transport, { jobId: idOf(job), after: 0 }, deadline));
+    return this.#withDeadline(options, (deadline) =>
+      waitForJob(this.#transport, { jobId: idOf(job), after: 0 }, deadline),
+    );
   }
 
   /** Looks up a job, whatever its state. */
@@ -78,7 +103,12 @@ export class Stillframe {
   async jobs(query: JobQuery = {}, options: CallOptions = {}): Promise<JobPage> {
     const { state, limit, cursor } = checkedObject(query, 'query');
     return this.#read(
-      { method: 'GET', to: `/v1/jobs?${queryOf({ state, limit, cursor })}`, repeatable: true, read: readAnswer<JobPage> },
+      {
+        method: 'GET',
+        to: `/v1/jobs?${queryOf({ state, limit, cursor })}`,
+        repeatable: true,
+        read: readAnswer<JobPage>,
+      },
       options,
     );
   }
@@ -101,7 +131,10 @@ export class Stillframe {
     const { request: given, idempotencyKey } = submissionOf(request, options);
     const headers = { 'idempotency-key': idempotencyKey };
     const body = JSON.stringify(given);
-    return this.#read({ method: 'POST', to: '/v1/compare', headers, body, repeatable: true, read: readAnswer<Comparison> }, options);
+    return this.#read(
+      { method: 'POST', to: '/v1/compare', headers, body, repeatable: true, read: readAnswer<Comparison> },
+      options,
+    );
   }
 
   /** Downloads the file of a picture. Needs no API key, and sends none. */
@@ -127,7 +160,9 @@ export class Stillframe {
 
   /** Reads the delivery status of a job's webhook. */
   delivery(jobId: string, options: CallOptions = {}): Promise<Delivery> {
-    return this.#withDeadline(options, (deadline) => readDelivery(this.#transport, checkedText(jobId, 'jobId', A_JOB_ID), deadline));
+    return this.#withDeadline(options, (deadline) =>
+      readDelivery(this.#transport, checkedText(jobId, 'jobId', A_JOB_ID), deadline),
+    );
   }
 
   /**
@@ -173,7 +208,11 @@ export class Stillframe {
   }
 
   /** Lists a page of the runs of a watch, newest first. */
-  async runs(watchId: string, query: PageQuery = {}, options: CallOptions = {}): Promise<{ runs: WatchRun[]; next_cursor: string | null }> {
+  async runs(
+    watchId: string,
+    query: PageQuery = {},
+    options: CallOptions = {},
+  ): Promise<{ runs: WatchRun[]; next_cursor: string | null }> {
     const { limit, cursor } = checkedObject(query, 'query');
     return this.#watches('GET', `${pathOf(watchId)}/runs?${queryOf({ limit, cursor })}`, {}, options);
   }
@@ -200,7 +239,13 @@ export class Stillframe {
 
   /** Reports whether the server is ready to capture, and if not, why. */
   async health(options: CallOptions = {}): Promise<Health & { ready: boolean }> {
-    const call = { method: 'GET', to: '/v1/health', repeatable: true, alsoReads: [503], read: readAnswer<Health> } as const;
+    const call = {
+      method: 'GET',
+      to: '/v1/health',
+      repeatable: true,
+      alsoReads: [503],
+      read: readAnswer<Health>,
+    } as const;
     const { status, data } = await this.#withDeadline(options, (deadline) => this.#transport.send(call, deadline));
     return { ...data, ready: status === 200 };
   }
@@ -212,7 +257,10 @@ export class Stillframe {
     options: CallOptions,
   ): Promise<T> {
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
-    return await this.#read({ method, to: `/v1/watches${to}`, repeatable: method !== 'POST', read: readAnswer<T>, ...content }, options);
+    return await this.#read(
+      { method, to: `/v1/watches${to}`, repeatable: method !== 'POST', read: readAnswer<T>, ...content },
+      options,
+    );
   }
 
   async #read<T>(call: Parameters<typeof Transport.prototype.send<{ data: T }>>[0], options: CallOptions): Promise<T> {
@@ -232,7 +280,8 @@ export class Stillframe {
 
   #deadline(options: CallOptions): Deadline {
     const { signal, timeout } = checkedObject(options, 'options');
-    if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalidArgument('`signal` must be an AbortSignal.');
+    if (signal !== undefined && !(signal instanceof AbortSignal))
+      throw invalidArgument('`signal` must be an AbortSignal.');
     const ms = timeout === undefined ? this.#timeout : checkedTimeout(timeout);
     const message = `The call has not ended within ${ms} ms`;
     return new Deadline(ms, signal, () => new StillframeError({ code: 'timeout', message, retriable: true }));
@@ -240,7 +289,9 @@ export class Stillframe {
 }
 
 function queryOf(fields: Record<string, string | number | undefined>): URLSearchParams {
-  return new URLSearchParams(Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])));
+  return new URLSearchParams(
+    Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  );
 }
 
 function pathOf(id: string): string {
@@ -250,7 +301,8 @@ function pathOf(id: string): string {
 const A_JOB_ID = 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8';
 
 function submissionOf<Request>(request: Request, { idempotencyKey }: SubmitOptions) {
-  const key = idempotencyKey === undefined ? crypto.randomUUID() : checkedText(idempotencyKey, 'idempotencyKey', 'order-4711');
+  const key =
+    idempotencyKey === undefined ? crypto.randomUUID() : checkedText(idempotencyKey, 'idempotencyKey', 'order-4711');
   return { request: checkedObject(request, 'request'), idempotencyKey: key };
 }
 

@@ -55,7 +55,8 @@ export class Transport {
         if (!(thrown instanceof StillframeError)) throw thrown;
         const wait = pauseMs(thrown, retries);
         // If the retry came too late, this failure would be more useful than a timeout.
-        if (retries >= this.options.maxRetries || !isWorthRetrying(thrown, call.repeatable) || wait >= deadline.left()) throw thrown;
+        if (retries >= this.options.maxRetries || !isWorthRetrying(thrown, call.repeatable) || wait >= deadline.left())
+          throw thrown;
         await pause(wait, deadline.signal);
       }
     }
@@ -70,7 +71,9 @@ export class Transport {
       if (!response.ok && call.alsoReads?.includes(response.status) !== true) throw await readFailure(response);
       return await call.read(response);
     } catch (thrown) {
-      throw thrown instanceof StillframeError ? thrown : connectionError(attempt.signal.aborted ? attempt.signal.reason : thrown);
+      throw thrown instanceof StillframeError
+        ? thrown
+        : connectionError(attempt.signal.aborted ? attempt.signal.reason : thrown);
     } finally {
       attempt.release();
     }
@@ -85,7 +88,10 @@ export class Transport {
       ...(typeof body === 'string' ? { 'content-type': 'application/json' } : {}),
       ...headers,
     };
-    return [this.options.baseUrl + to, { method, headers: all, redirect: 'manual', signal, ...(body === undefined ? {} : { body }) }];
+    return [
+      this.options.baseUrl + to,
+      { method, headers: all, redirect: 'manual', signal, ...(body === undefined ? {} : { body }) },
+    ];
   }
 }
 

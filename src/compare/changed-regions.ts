@@ -28,7 +28,12 @@ export function changedRegions(changes: Changes): Box[] {
     for (const cell of joined) extend(region, cells.get(cell) ?? region);
     return region;
   });
-  const boxes = regions.map(({ left, top, right, bottom }) => ({ x: left, y: top, width: right - left, height: bottom - top }));
+  const boxes = regions.map(({ left, top, right, bottom }) => ({
+    x: left,
+    y: top,
+    width: right - left,
+    height: bottom - top,
+  }));
   return boxes.sort((a, b) => b.width * b.height - a.width * a.height).slice(0, REGIONS_MAX);
 }
 
@@ -52,7 +57,9 @@ export function joinedCells(cells: Set<number>, columns: number): number[][] {
 export function neighbours(cell: number, columns: number): number[] {
   const column = cell % columns;
   const sideways = [0, ...(column > 0 ? [-1] : []), ...(column < columns - 1 ? [1] : [])];
-  return [-columns, 0, columns].flatMap((rows) => sideways.map((step) => cell + rows + step)).filter((other) => other !== cell);
+  return [-columns, 0, columns]
+    .flatMap((rows) => sideways.map((step) => cell + rows + step))
+    .filter((other) => other !== cell);
 }
 
 function boundsByCell({ width, changed }: Changes, columns: number): Map<number, Bounds> {

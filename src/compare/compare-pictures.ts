@@ -42,7 +42,10 @@ export async function comparePictures(
   const regions = [...changedRegions(changes), ...outsideRegions(sizes)];
   const result = { same: pixels === 0, share: pixels / (shared + outside), pixels, regions, ...sizes };
   const draws = pixels > 0 && options.picture !== 'none';
-  return { ...result, picture: draws ? await drawDifferences({ before: old, after: current, changes, regions }, options.picture) : null };
+  return {
+    ...result,
+    picture: draws ? await drawDifferences({ before: old, after: current, changes, regions }, options.picture) : null,
+  };
 }
 
 type Sizes = Pick<Comparison, 'before' | 'after'>;
@@ -65,7 +68,8 @@ export function memoryOf({ before, after }: Sizes): number {
 export function readSide(content: Buffer, side: 'before' | 'after'): PictureHead {
   const head = readHead(content);
   if (head === null) throw invalid(side, 'must be a picture: png, jpeg, webp, gif');
-  if (area(head) > COMPARED_MAX_PIXELS) throw invalid(side, `must have at most ${COMPARED_MAX_PIXELS / 1e6} million pixels`);
+  if (area(head) > COMPARED_MAX_PIXELS)
+    throw invalid(side, `must have at most ${COMPARED_MAX_PIXELS / 1e6} million pixels`);
   return head;
 }
 
@@ -81,8 +85,13 @@ async function decode(content: Buffer, head: PictureHead, side: 'before' | 'afte
   if (picture === null) throw damaged();
   const decoding = sharp(picture, { limitInputPixels: COMPARED_MAX_PIXELS }).timeout({ seconds: DECODE_SECONDS });
   try {
-    const { data, info } = await decoding.toColorspace('srgb').ensureAlpha().raw().toBuffer({ resolveWithObject: true });
-    if (info.width === width && info.height === height && data.length === width * height * 4) return { width, height, data };
+    const { data, info } = await decoding
+      .toColorspace('srgb')
+      .ensureAlpha()
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    if (info.width === width && info.height === height && data.length === width * height * 4)
+      return { width, height, data };
   } catch (cause) {
     throw damaged(cause);
   }
@@ -99,12 +108,19 @@ function compareSharedArea(before: Pixels, after: Pixels, options: ComparisonOpt
     const bottom = Math.min(top + STRIP_ROWS, height);
     const rows = { from: Math.max(0, top - MARGIN_ROWS), to: Math.min(height, bottom + MARGIN_ROWS) };
     const strip = marks.subarray(0, width * (rows.to - rows.from) * 4).fill(0);
-    const differing = diff(readRows(before, width, rows), readRows(after, width, rows), strip, width, rows.to - rows.from, {
-      threshold: options.threshold,
-      includeAA: !options.ignoreAntialiasing,
-      diffMask: true,
-      diffColor: MARK.rgb,
-    });
+    const differing = diff(
+      readRows(before, width, rows),
+      readRows(after, width, rows),
+      strip,
+      width,
+      rows.to - rows.from,
+      {
+        threshold: options.threshold,
+        includeAA: !options.ignoreAntialiasing,
+        diffMask: true,
+        diffColor: MARK.rgb,
+      },
+    );
     if (differing > 0) copyMarks(strip, changed, { width, top, bottom, from: rows.from });
   }
   const changes = { width, height, changed };
@@ -116,11 +132,16 @@ function compareSharedArea(before: Pixels, after: Pixels, options: ComparisonOpt
 function readRows({ width: full, data }: Pixels, width: number, { from, to }: { from: number; to: number }): Buffer {
   if (full === width) return data.subarray(from * width * 4, to * width * 4);
   const rows = Buffer.allocUnsafe(width * (to - from) * 4);
-  for (let row = from; row < to; row++) data.copy(rows, (row - from) * width * 4, row * full * 4, (row * full + width) * 4);
+  for (let row = from; row < to; row++)
+    data.copy(rows, (row - from) * width * 4, row * full * 4, (row * full + width) * 4);
   return rows;
 }
 
-function copyMarks(strip: Buffer, changed: Uint8Array, at: { width: number; top: number; bottom: number; from: number }): void {
+function copyMarks(
+  strip: Buffer,
+  changed: Uint8Array,
+  at: { width: number; top: number; bottom: number; from: number },
+): void {
   const words = new Uint32Array(strip.buffer, strip.byteOffset, strip.length / 4);
   const skipped = (at.top - at.from) * at.width;
   const start = at.top * at.width;

@@ -6,7 +6,11 @@ import { runInThread } from '../thread.js';
 import type { CompareTask } from './compare-thread.js';
 
 /** Comparisons that run, wait, or are being received. */
-const PLACES = { all: 8, ofAccount: 2, message: 'Too many pictures are being compared at the moment. Try again shortly.' };
+const PLACES = {
+  all: 8,
+  ofAccount: 2,
+  message: 'Too many pictures are being compared at the moment. Try again shortly.',
+};
 /** Two pictures of the largest size take about 5 s on a slow machine. */
 const TIMEOUT_MS = 30_000;
 const THREAD_MEMORY_MB = 256;
@@ -51,7 +55,8 @@ export class CompareQueue {
       memoryMb: THREAD_MEMORY_MB,
       timeoutMs: TIMEOUT_MS,
       signal,
-      failed: (cause) => new CaptureError({ code: 'render_timeout', message: 'The pictures could not be compared in time.', cause }),
+      failed: (cause) =>
+        new CaptureError({ code: 'render_timeout', message: 'The pictures could not be compared in time.', cause }),
     });
   }
 }

@@ -68,7 +68,8 @@ class Canvas {
       let to = this.#at(left, row);
       for (let from = row * width * 4; from < (row + 1) * width * 4; from += 4 * step, to += 3) {
         const alpha = ((data[from + 3] ?? 0) / 255) * visible;
-        for (let channel = 0; channel < 3; channel++) this.data[to + channel] = 255 - (255 - (data[from + channel] ?? 0)) * alpha;
+        for (let channel = 0; channel < 3; channel++)
+          this.data[to + channel] = 255 - (255 - (data[from + channel] ?? 0)) * alpha;
       }
     }
   }

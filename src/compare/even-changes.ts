@@ -17,10 +17,19 @@ const DIFFERENCE_MAX = 35_215;
  * count: a person sees such an area.
  * @param threshold as for single pixels, 0 to 1
  */
-export function markEvenChanges(before: Pixels, after: Pixels, { changes, threshold }: { changes: Changes; threshold: number }): void {
+export function markEvenChanges(
+  before: Pixels,
+  after: Pixels,
+  { changes, threshold }: { changes: Changes; threshold: number },
+): void {
   const { width, height, changed } = changes;
   const columns = Math.ceil(width / CELL_PX);
-  const pair: Pair = { old: wordsOf(before), oldWidth: before.width, current: wordsOf(after), currentWidth: after.width };
+  const pair: Pair = {
+    old: wordsOf(before),
+    oldWidth: before.width,
+    current: wordsOf(after),
+    currentWidth: after.width,
+  };
   const limit = DIFFERENCE_MAX * (threshold * SHARE_OF_THRESHOLD) ** 2;
   const boundsOf = (cell: number): Bounds => {
     const [left, top] = [(cell % columns) * CELL_PX, Math.floor(cell / columns) * CELL_PX];
@@ -37,7 +46,8 @@ export function markEvenChanges(before: Pixels, after: Pixels, { changes, thresh
   }
   for (let cell = marked.indexOf(1); cell !== -1; cell = marked.indexOf(1, cell + 1)) {
     const { left, top, right, bottom } = boundsOf(cell);
-    for (let y = top; y < bottom; y++) for (let x = left; x < right; x++) if (differenceAt(pair, x, y) > limit) changed[y * width + x] = 1;
+    for (let y = top; y < bottom; y++)
+      for (let x = left; x < right; x++) if (differenceAt(pair, x, y) > limit) changed[y * width + x] = 1;
   }
 }
 
@@ -54,7 +64,11 @@ function wordsOf({ data }: Pixels): Uint32Array {
 }
 
 /** Looks at every second pixel of every second row, which is enough for an area. */
-function changesEvenly({ old, oldWidth, current, currentWidth }: Pair, { left, top, right, bottom }: Bounds, limit: number): boolean {
+function changesEvenly(
+  { old, oldWidth, current, currentWidth }: Pair,
+  { left, top, right, bottom }: Bounds,
+  limit: number,
+): boolean {
   let looked = 0;
   let pixels = 0;
   let total = 0;

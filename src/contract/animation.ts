@@ -25,7 +25,11 @@ export function animationProblems({ animate, view, clip }: CaptureOptions, rules
   const pixels = Math.round(frameCount(animate) * size.width * size.height * view.deviceScaleFactor ** 2);
   const tooMany = `has ${frameCount(animate)} frames with ${pixels} pixels together; at most ${ANIMATION_MAX_PIXELS} are possible. Lower \`animate.duration\`, \`animate.fps\` or the size of the viewport, or set \`animate.scale\` to css.`;
   return broken([
-    ['animate.format', animate.format === 'mp4' && !rules.mp4, 'mp4 is not available here: the operator has not set STILLFRAME_FFMPEG.'],
+    [
+      'animate.format',
+      animate.format === 'mp4' && !rules.mp4,
+      'mp4 is not available here: the operator has not set STILLFRAME_FFMPEG.',
+    ],
     ['clip', isBeyondView, 'with `animate` must not be larger than the viewport.'],
     ['animate', pixels > ANIMATION_MAX_PIXELS, tooMany],
   ]);

@@ -30,7 +30,8 @@ type WireNamed = z.output<typeof namedPictureSchema>;
 
 export type StoppedReason = 'viewport' | 'element' | 'end_of_page' | 'max_height' | 'format_limit' | 'time_limit';
 
-export interface RenderDiagnostics extends CamelNames<Omit<NonNullable<Wire['render_diagnostics']>, 'version' | 'stopped_reason'>> {
+export interface RenderDiagnostics
+  extends CamelNames<Omit<NonNullable<Wire['render_diagnostics']>, 'version' | 'stopped_reason'>> {
   stoppedReason: StoppedReason;
 }
 
@@ -62,7 +63,9 @@ export interface CaptureNotes {
 
 /** Width and height are output px (PDF: CSS px of its first page). */
 export interface CaptureData
-  extends CamelNames<Omit<Wire, 'data_url' | 'cdn_url' | 'render_diagnostics' | 'diagnostics' | 'captures' | 'upload' | 'inspection'>> {
+  extends CamelNames<
+    Omit<Wire, 'data_url' | 'cdn_url' | 'render_diagnostics' | 'diagnostics' | 'captures' | 'upload' | 'inspection'>
+  > {
   /** `<name>.<ext>` under /artifacts; the URL is built when it is sent. */
   artifact: string;
   diagnostics: RenderDiagnostics;
@@ -92,7 +95,8 @@ export interface NamedCapture extends CamelNames<Pick<WireNamed, 'name' | 'forma
 export const RENDER_DIAGNOSTICS_VERSION = 1;
 
 const elementName = text('tag, id and classes of an element', 'nav#top.bar');
-const elements = (description: string, example: string) => z.array(elementName).meta({ description, example: [example] });
+const elements = (description: string, example: string) =>
+  z.array(elementName).meta({ description, example: [example] });
 
 const changesSchema = z.object({
   blocked: list('the first 50 blocked requests', {
@@ -129,7 +133,10 @@ const changesSchema = z.object({
       host: text('its host', 'api.example.com'),
       count: whole('number of such requests at once', 2),
     }),
-    real_time_because: text('why the clock kept to the real time: `socket`, `stream`, `polling`, or `off`', 'socket').optional(),
+    real_time_because: text(
+      'why the clock kept to the real time: `socket`, `stream`, `polling`, or `off`',
+      'socket',
+    ).optional(),
   }),
   untrusted_content: z.literal(true).meta({ description: 'names, URLs and hosts come from the page', example: true }),
 });
@@ -161,7 +168,10 @@ const namedPictureSchema = z.object({
   width: number('of the encoded artifact', 2560),
   height: number('height of the artifact, in the same unit as `width`', 840),
   bytes: number('size of the artifact', 9_310),
-  cdn_url: text('download location of the artifact', 'https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp').optional(),
+  cdn_url: text(
+    'download location of the artifact',
+    'https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp',
+  ).optional(),
   render_diagnostics: renderDiagnosticsSchema.meta({ description: 'how the picture was made' }),
   warnings: warningsSchema.optional(),
 });
@@ -180,8 +190,14 @@ export const captureDataSchema = z
     duration_ms: durationMsSchema,
     cached: z.boolean().default(false).meta({ description: 'whether a cached capture was reused', example: false }),
     blocked_requests: z.number().default(0).meta({ description: 'requests of the page that were blocked', example: 4 }),
-    data_url: text('the artifact as a data URL; not sent by this server', 'data:image/png;base64,iVBORw0KGgo=').optional(),
-    cdn_url: text('download location of the artifact', 'https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp').optional(),
+    data_url: text(
+      'the artifact as a data URL; not sent by this server',
+      'data:image/png;base64,iVBORw0KGgo=',
+    ).optional(),
+    cdn_url: text(
+      'download location of the artifact',
+      'https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp',
+    ).optional(),
     region: text('the requested region', 'gb').optional(),
     egress_country: text("observed country of the capture's public address", 'GB').optional(),
     render_diagnostics: renderDiagnosticsSchema.optional().meta({ description: 'how the picture was made' }),
@@ -214,16 +230,24 @@ export const captureDataSchema = z
       'x-stillframe-extension': true,
     }),
     inspection: object('the text of the page and facts about it, with `inspect_page`', {
-      markdown: z.string().max(INSPECTION_LIMIT_CHARS).meta({ description: 'main content as Markdown', example: '# Example Domain' }),
+      markdown: z
+        .string()
+        .max(INSPECTION_LIMIT_CHARS)
+        .meta({ description: 'main content as Markdown', example: '# Example Domain' }),
       accessible_tree: z
         .string()
         .max(INSPECTION_LIMIT_CHARS)
         .meta({ description: 'outline of roles and names', example: '- heading "Example Domain" [level=1]' }),
       untrusted_content: z.literal(true).meta({ description: 'always true: the text comes from the page' }),
-      character_limit: z.literal(INSPECTION_LIMIT_CHARS).meta({ description: 'maximum number of characters of each text' }),
-      facts: pageFactsSchema.optional().meta({ description: 'facts about the page; absent if it did not answer in time', ...EXTENSION }),
+      character_limit: z
+        .literal(INSPECTION_LIMIT_CHARS)
+        .meta({ description: 'maximum number of characters of each text' }),
+      facts: pageFactsSchema
+        .optional()
+        .meta({ description: 'facts about the page; absent if it did not answer in time', ...EXTENSION }),
       elements: pageElementsSchema.optional().meta({
-        description: 'visible elements that can be acted on, those in the picture first; absent if the page did not answer in time',
+        description:
+          'visible elements that can be acted on, those in the picture first; absent if the page did not answer in time',
         ...EXTENSION,
       }),
     }).optional(),
@@ -232,7 +256,18 @@ export const captureDataSchema = z
 
 /** @param publicBase what `cdn_url` begins with, no trailing slash */
 export function toWireCaptureData(data: CaptureData, publicBase: string): Wire {
-  const { artifact, region, egressCountry, diagnostics, notes, captures, upload, inspection, response: _response, ...others } = data;
+  const {
+    artifact,
+    region,
+    egressCountry,
+    diagnostics,
+    notes,
+    captures,
+    upload,
+    inspection,
+    response: _response,
+    ...others
+  } = data;
   return {
     ...snakeNames(others),
     cdn_url: `${publicBase}/artifacts/${artifact}`,

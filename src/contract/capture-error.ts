@@ -95,7 +95,8 @@ export const INTERNAL_ERROR_MESSAGE = 'An internal error occurred. The capture c
 
 /** The public form of anything thrown: a CaptureError unchanged, everything else as `internal_error` with a fixed text. */
 export function toStoredError(thrown: unknown): StoredError {
-  if (!(thrown instanceof CaptureError)) return { code: 'internal_error', message: INTERNAL_ERROR_MESSAGE, ...ERROR_TABLE.internal_error };
+  if (!(thrown instanceof CaptureError))
+    return { code: 'internal_error', message: INTERNAL_ERROR_MESSAGE, ...ERROR_TABLE.internal_error };
   const { code, message, retriable, status, details } = thrown;
   return { code, message, retriable, status, ...(details === undefined ? {} : { details }) };
 }
@@ -106,7 +107,11 @@ export function toStoredError(thrown: unknown): StoredError {
  */
 export function toWireError({ code, message, retriable, details }: StoredError, requestId: string, docsBase: string) {
   return {
-    ...{ code, message, retriable, request_id: requestId, docs_url: `${docsBase}/docs/errors#${code}` },
+    code,
+    message,
+    retriable,
+    request_id: requestId,
+    docs_url: `${docsBase}/docs/errors#${code}`,
     ...(details === undefined ? {} : { details: toWireDetails(details, docsBase) }),
   };
 }

@@ -76,7 +76,8 @@ export interface CookieOption {
 }
 
 /** Lengths in inches, with `landscape` applied. */
-export interface PdfOption extends Omit<CamelNames<WirePdf>, 'paper' | 'margin' | 'landscape' | 'singlePage' | 'firstPageFooter'> {
+export interface PdfOption
+  extends Omit<CamelNames<WirePdf>, 'paper' | 'margin' | 'landscape' | 'singlePage' | 'firstPageFooter'> {
   paper: { width: number; height: number };
   margin: { top: number; right: number; bottom: number; left: number };
   /** Absent unless it is used: a request without it keeps its identity. */
@@ -111,7 +112,12 @@ export interface Sending {
   method: CallbackMethod;
   headers: Record<string, string>;
   /** Receives `{status, message}` of a capture that fails, or of a file that cannot be sent; `problems` are those of `gotenbergError`. */
-  failure: { url: string; method: CallbackMethod; headers: Record<string, string>; problems?: Readonly<Record<string, string>> };
+  failure: {
+    url: string;
+    method: CallbackMethod;
+    headers: Record<string, string>;
+    problems?: Readonly<Record<string, string>>;
+  };
 }
 
 export const CALLBACK_METHODS = ['POST', 'PUT', 'PATCH'] as const;
@@ -202,13 +208,15 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     timezone: wire.timezone === undefined ? (region?.timezone ?? null) : canonicalTimezone(wire.timezone),
     proxy: wire.proxy === undefined ? null : { bypass: null, username: null, password: null, ...wire.proxy },
     headers: lowerCaseNames(wire.headers ?? {}),
-    cookies: (wire.cookies ?? []).map(({ http_only: httpOnly, same_site: sameSite = null, domain, expires = -1, ...cookie }) => ({
-      ...cookie,
-      domain: domain === undefined ? null : `.${bareDomain(domain)}`,
-      httpOnly,
-      sameSite,
-      expires,
-    })),
+    cookies: (wire.cookies ?? []).map(
+      ({ http_only: httpOnly, same_site: sameSite = null, domain, expires = -1, ...cookie }) => ({
+        ...cookie,
+        domain: domain === undefined ? null : `.${bareDomain(domain)}`,
+        httpOnly,
+        sameSite,
+        expires,
+      }),
+    ),
     pdf: wire.pdf === undefined ? null : toPdfOption(wire.pdf),
     padding: wire.padding ?? 0,
     mask: wire.mask ?? [],
@@ -237,15 +245,25 @@ function toResizeOption(wire: WireCaptureRequest['resize']): ResizeOption | null
 
 /** Left undefined unless they are used, so that entries without them keep the identity that they had before. */
 const LATER_ENTRY_FIELDS = ['rotate', 'palette'] as const;
-const ENTRY_FIELDS = Object.keys(pictureEntrySchema.shape).filter((name) => !LATER_ENTRY_FIELDS.some((later) => later === name));
+const ENTRY_FIELDS = Object.keys(pictureEntrySchema.shape).filter(
+  (name) => !LATER_ENTRY_FIELDS.some((later) => later === name),
+);
 
 function toPictureEntry(wire: WireEntry): PictureEntry {
   const { rotate, palette } = wire;
   return { ...(renamed(wire, ENTRY_FIELDS) as PictureEntry), resize: toResizeOption(wire.resize), rotate, palette };
 }
 
-function toViewportEntry({ name, device, ...view }: NonNullable<WireCaptureRequest['viewports']>[number]): ViewportEntry {
-  return { name: name ?? null, device: device ?? null, view: viewOf(device === undefined ? view : DEVICE_PRESETS[device]) };
+function toViewportEntry({
+  name,
+  device,
+  ...view
+}: NonNullable<WireCaptureRequest['viewports']>[number]): ViewportEntry {
+  return {
+    name: name ?? null,
+    device: device ?? null,
+    view: viewOf(device === undefined ? view : DEVICE_PRESETS[device]),
+  };
 }
 
 let defaults: CaptureOptions | undefined;
@@ -256,11 +274,14 @@ export function defaultOptions(): CaptureOptions {
   return defaults;
 }
 
-const PDF_FIELDS = Object.keys(pdfSchema.shape).filter((name) => !['landscape', 'single_page', 'first_page_footer'].includes(name));
+const PDF_FIELDS = Object.keys(pdfSchema.shape).filter(
+  (name) => !['landscape', 'single_page', 'first_page_footer'].includes(name),
+);
 
 function toPdfOption(wire: WirePdf): PdfOption {
   const { paper, margin: all } = wire;
-  const { width, height } = typeof paper === 'string' ? PAPER_INCHES[paper] : { width: inches(paper.width), height: inches(paper.height) };
+  const { width, height } =
+    typeof paper === 'string' ? PAPER_INCHES[paper] : { width: inches(paper.width), height: inches(paper.height) };
   const { top, right, bottom, left } = typeof all === 'object' ? all : { top: all, right: all, bottom: all, left: all };
   return {
     ...(renamed(wire, PDF_FIELDS) as unknown as Omit<CamelNames<WirePdf>, 'singlePage' | 'firstPageFooter'>),

@@ -39,14 +39,19 @@ function invalid(
 ): Rule[] {
   const [hasUrl, hasHtml, hasBase] = [url !== undefined, html !== undefined, baseUrl !== undefined];
   const hasCookies = Array.isArray(cookies) && cookies.length > 0;
-  const headerNames = headers !== null && typeof headers === 'object' ? Object.keys(headers).map((name) => name.toLowerCase()) : [];
+  const headerNames =
+    headers !== null && typeof headers === 'object' ? Object.keys(headers).map((name) => name.toLowerCase()) : [];
   return [
     ['url', !hasUrl && !hasHtml && !hasFiles, 'is required'],
     ['url', hasUrl && hasFiles, 'cannot be combined with files'],
     ['html', hasHtml && hasFiles, 'cannot be combined with files: give the document as the file `index.html`'],
     ['html', hasUrl && hasHtml, 'cannot be combined with `url`: give exactly one of them'],
     ['base_url', hasBase && !hasHtml, 'needs `html`'],
-    ['cookies', hasCookies && (hasHtml || hasFiles) && !hasBase, 'need a `url` or a `base_url` with the host that they belong to'],
+    [
+      'cookies',
+      hasCookies && (hasHtml || hasFiles) && !hasBase,
+      'need a `url` or a `base_url` with the host that they belong to',
+    ],
     [
       'http_credentials',
       credentials !== undefined && (hasHtml || hasFiles) && !hasBase,
@@ -57,7 +62,11 @@ function invalid(
       credentials !== undefined && headerNames.includes('authorization'),
       'cannot be combined with the header `Authorization`',
     ],
-    ['referer', referer !== undefined && headerNames.includes('referer'), 'cannot be combined with the header `Referer`'],
+    [
+      'referer',
+      referer !== undefined && headerNames.includes('referer'),
+      'cannot be combined with the header `Referer`',
+    ],
     ['referer', referer !== undefined && (hasHtml || hasFiles), 'needs `url`'],
   ];
 }
@@ -65,7 +74,16 @@ function invalid(
 const MASK_NEEDS_PIXELS =
   'cannot be combined with a printed PDF, which would keep the text below the boxes. Use png, jpeg, webp or bmp, `full_page` with `full_page_algorithm` `by_sections` and without `pdf`, or `hide_selectors`.';
 
-function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage, max_height: maxHeight, ...others }: Body): Rule[] {
+function unsupported({
+  format,
+  selector,
+  clip,
+  pdf,
+  padding,
+  full_page: fullPage,
+  max_height: maxHeight,
+  ...others
+}: Body): Rule[] {
   const isPdf = format === 'pdf';
   const hasPdfEntry = entriesOf(others).some((entry) => entry.format === 'pdf');
   const [hasSelector, hasClip, hasPdf] = [selector !== undefined, clip !== undefined, pdf !== undefined];
@@ -77,7 +95,11 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
   const notAnimated = 'cannot be combined with `animate`.';
   const notWithPdf = 'cannot be combined with format `pdf`.';
   return [
-    ['selector', isPdf && hasSelector, 'cannot be combined with format `pdf`. Use png, jpeg, webp or bmp, or leave `selector` out.'],
+    [
+      'selector',
+      isPdf && hasSelector,
+      'cannot be combined with format `pdf`. Use png, jpeg, webp or bmp, or leave `selector` out.',
+    ],
     ['pdf', !isPdf && !hasPdfEntry && hasPdf, 'needs format `pdf`.'],
     ['clip', isPdf && hasClip, notWithPdf],
     ['clip', hasSelector && hasClip, 'cannot be combined with `selector`.'],
@@ -92,7 +114,11 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
       others.full_width === true && (!isFullPage || isPdf),
       'needs `full_page` and format `png`, `jpeg`, `webp` or `bmp`, without `selector` and `clip`.',
     ],
-    ['max_height', maxHeight !== undefined && (!isFullPage || hasPdf), 'needs `full_page`, without `selector`, `clip` and `pdf`.'],
+    [
+      'max_height',
+      maxHeight !== undefined && (!isFullPage || hasPdf),
+      'needs `full_page`, without `selector`, `clip` and `pdf`.',
+    ],
     ['mask', isPdf && hasMask && (!isFullPage || hasPdf || others.full_page_algorithm === 'native'), MASK_NEEDS_PIXELS],
     ['mask_color', others.mask_color !== undefined && !hasMask, 'needs `mask`.'],
     [
@@ -102,9 +128,21 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
     ],
     ['resize', isPdf && others.resize !== undefined, notWithPdf],
     ['rotate', isPdf && others.rotate !== undefined, notWithPdf],
-    ['palette', hasPalette && !isAnimated && format !== 'png' && format !== 'bmp', 'needs format `png` or `bmp`, which keep its colors.'],
-    ['omit_background', hasPalette && others.omit_background === true, 'cannot be combined with `palette`, whose colors are opaque.'],
-    ['format', isAnimated && format !== undefined, 'cannot be combined with `animate`: set `animate.format` to webp, gif or mp4.'],
+    [
+      'palette',
+      hasPalette && !isAnimated && format !== 'png' && format !== 'bmp',
+      'needs format `png` or `bmp`, which keep its colors.',
+    ],
+    [
+      'omit_background',
+      hasPalette && others.omit_background === true,
+      'cannot be combined with `palette`, whose colors are opaque.',
+    ],
+    [
+      'format',
+      isAnimated && format !== undefined,
+      'cannot be combined with `animate`: set `animate.format` to webp, gif or mp4.',
+    ],
     [
       'full_page',
       isAnimated && fullPage === true,
@@ -144,7 +182,9 @@ function severalRules(body: Body): Rule[] {
     ['color_scheme', has('color_schemes') && has('color_scheme'), `${instead} \`color_schemes\`.`],
     ['dark_mode', has('color_schemes') && body.dark_mode === true, `${instead} \`color_schemes\`.`],
     ...entriesOf(body).flatMap((entry, index) =>
-      entryRules(entry, body).map(([path, ...rule]): Rule => [path === 'mask' ? path : `captures.${index}.${path}`, ...rule]),
+      entryRules(entry, body).map(
+        ([path, ...rule]): Rule => [path === 'mask' ? path : `captures.${index}.${path}`, ...rule],
+      ),
     ),
   ];
 }
@@ -154,7 +194,15 @@ function entryRules(entry: Body, { format: asked, pdf, mask, full_page_algorithm
   const { selector_all: all, selector = all, format = asked, ...others } = entry;
   const palette = entry.palette ?? (format === 'png' || format === 'bmp' ? ofAll : undefined);
   return [
-    ...unsupported({ ...others, format, selector, mask, full_page_algorithm, palette, pdf: format === 'pdf' ? pdf : undefined }),
+    ...unsupported({
+      ...others,
+      format,
+      selector,
+      mask,
+      full_page_algorithm,
+      palette,
+      pdf: format === 'pdf' ? pdf : undefined,
+    }),
     ['selector_all', all !== undefined && entry.selector !== undefined, 'cannot be combined with `selector`.'],
     ['limit', entry.limit !== undefined && all === undefined, 'needs `selector_all`.'],
   ];

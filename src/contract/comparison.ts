@@ -6,7 +6,14 @@ import { limited } from './field-rules.js';
 import { isId } from './ids.js';
 import { URL_MAX_BYTES } from './limits.js';
 import { EXTENSION } from './request-fields.js';
-import { inField, invalidField, parseFields, parseSubmission, type Submission, type SubmissionRules } from './submission.js';
+import {
+  inField,
+  invalidField,
+  parseFields,
+  parseSubmission,
+  type Submission,
+  type SubmissionRules,
+} from './submission.js';
 
 /** An area of a picture, in px from its top left corner. */
 export interface Box {
@@ -89,7 +96,10 @@ export const compareRequestSchema = z
       .max(1)
       .default(0)
       .meta({ description: 'share of changed pixels above which `passed` is false', example: 0.001 }),
-    picture: z.enum(DIFFERENCE_PICTURES).default('overlay').meta({ description: 'the picture of the differences', example: 'overlay' }),
+    picture: z
+      .enum(DIFFERENCE_PICTURES)
+      .default('overlay')
+      .meta({ description: 'the picture of the differences', example: 'overlay' }),
   })
   .meta({ id: 'CompareRequest', ...EXTENSION });
 
@@ -105,9 +115,10 @@ export const comparisonSchema = z
     passed: flag('whether `share` is at most `fail_above`', false),
     share: number('changed pixels as a share of all, from 0 to 1', 0.0162),
     pixels: number('number of changed pixels; those that only one of the pictures has count', 9047),
-    regions: z
-      .array(boxSchema)
-      .meta({ description: 'boxes of what has changed, in px, the largest first, at most 102', example: [EXAMPLE_BOX] }),
+    regions: z.array(boxSchema).meta({
+      description: 'boxes of what has changed, in px, the largest first, at most 102',
+      example: [EXAMPLE_BOX],
+    }),
     before: sizeSchema.meta({ description: 'size of the earlier picture in px', example: EXAMPLE_SIZE }),
     after: sizeSchema.meta({ description: 'size of the later picture in px', example: EXAMPLE_SIZE }),
     picture_url: text(
@@ -144,7 +155,10 @@ const parsedSchema = compareRequestSchema.extend({
  * Reads the body of a comparison. A picture may be its bytes, if a thread has read its base64.
  * @throws CaptureError `invalid_request`, with every problem in `details.issues`; `unsupported_option` as parseSubmission
  */
-export function parseComparison(body: unknown, rules: Omit<SubmissionRules, 'forceAsync' | 'explain'>): ComparisonOrder {
+export function parseComparison(
+  body: unknown,
+  rules: Omit<SubmissionRules, 'forceAsync' | 'explain'>,
+): ComparisonOrder {
   const { before, after, threshold, ignore_antialiasing, mask, fail_above, picture } = parseFields(parsedSchema, body);
   return {
     before: readSource('before', before, rules),
@@ -171,8 +185,11 @@ function readSource(
   given: Uint8Array | string | Record<string, unknown>,
   rules: Omit<SubmissionRules, 'forceAsync'>,
 ): PictureSource {
-  if (given instanceof Uint8Array) return { kind: 'given', content: Buffer.from(given.buffer, given.byteOffset, given.byteLength) };
-  return typeof given === 'string' ? readText(side, given) : { kind: 'capture', submission: readCapture(side, given, rules) };
+  if (given instanceof Uint8Array)
+    return { kind: 'given', content: Buffer.from(given.buffer, given.byteOffset, given.byteLength) };
+  return typeof given === 'string'
+    ? readText(side, given)
+    : { kind: 'capture', submission: readCapture(side, given, rules) };
 }
 
 /** Reads a picture that is named or given in a text. @throws CaptureError `invalid_request` */
@@ -183,18 +200,28 @@ export function readText(side: string, given: string): Exclude<PictureSource, { 
   const base64 = base64Of(given);
   if (base64 === null || /^https?:/.test(given)) throw invalidField(side, SOURCES);
   const content = Buffer.from(base64, 'base64');
-  if (content.length > GIVEN_PICTURE_MAX_BYTES) throw invalidField(side, `must have at most ${GIVEN_PICTURE_MAX_BYTES / 1e6} MB`);
+  if (content.length > GIVEN_PICTURE_MAX_BYTES)
+    throw invalidField(side, `must have at most ${GIVEN_PICTURE_MAX_BYTES / 1e6} MB`);
   return { kind: 'given', content };
 }
 
-const SOURCES = 'must be the id of a job, the `cdn_url` of a picture of this server, a picture in base64, or a capture request';
+const SOURCES =
+  'must be the id of a job, the `cdn_url` of a picture of this server, a picture in base64, or a capture request';
 
 /** A capture for a comparison is a png unless the request says otherwise, since lossy formats differ where the page does not. */
-function readCapture(side: 'before' | 'after', given: Record<string, unknown>, rules: Omit<SubmissionRules, 'forceAsync'>): Submission {
+function readCapture(
+  side: 'before' | 'after',
+  given: Record<string, unknown>,
+  rules: Omit<SubmissionRules, 'forceAsync'>,
+): Submission {
   return inField(side, () => {
     if (given.animate !== undefined) throw invalidField('animate', 'is not possible in a comparison');
-    const submission = parseSubmission({ format: 'png', cache_ttl: 0, ...given, sync: true }, { ...rules, forceAsync: false });
-    if (/^(pdf|bmp)$/.test(submission.options.format)) throw invalidField('format', 'must be png, jpeg or webp in a comparison');
+    const submission = parseSubmission(
+      { format: 'png', cache_ttl: 0, ...given, sync: true },
+      { ...rules, forceAsync: false },
+    );
+    if (/^(pdf|bmp)$/.test(submission.options.format))
+      throw invalidField('format', 'must be png, jpeg or webp in a comparison');
     return submission;
   });
 }

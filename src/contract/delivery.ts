@@ -33,13 +33,19 @@ export const deliveryStatusSchema = z
     attempts: z.int().meta({ description: 'attempts of this generation so far', example: 1 }),
     max_attempts: z.int().meta({ description: 'attempts that a generation may take', example: 5 }),
     generation: deliveryFields.delivery_generation,
-    last_status: z.int().nullable().meta({ description: 'HTTP status of the last attempt; null without a response', example: 200 }),
+    last_status: z
+      .int()
+      .nullable()
+      .meta({ description: 'HTTP status of the last attempt; null without a response', example: 200 }),
     last_error: z.string().nullable().meta({ description: 'why the last attempt did not succeed', example: null }),
     last_attempt_at: z
       .number()
       .nullable()
       .meta({ description: 'Unix milliseconds', example: EXAMPLE_TIME_MS + 950 }),
-    next_attempt_at: z.number().nullable().meta({ description: 'Unix milliseconds; null when none is due', example: null }),
+    next_attempt_at: z
+      .number()
+      .nullable()
+      .meta({ description: 'Unix milliseconds; null when none is due', example: null }),
     delivered_at: z
       .number()
       .nullable()

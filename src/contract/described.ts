@@ -7,6 +7,8 @@ export const whole = (description: string, example: number) => z.int().meta({ de
 /** A whole number of 0 or more. */
 export const count = (description: string, example: number) => z.int().min(0).meta({ description, example });
 export const flag = (description: string, example: boolean) => z.boolean().meta({ description, example });
-export const object = <Shape extends z.ZodRawShape>(description: string, shape: Shape) => z.object(shape).meta({ description });
+export const object = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.object(shape).meta({ description });
 /** A list of objects. */
-export const list = <Shape extends z.ZodRawShape>(description: string, shape: Shape) => z.array(z.object(shape)).meta({ description });
+export const list = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.array(z.object(shape)).meta({ description });

@@ -49,7 +49,9 @@ export function flagNameOf({ name, cli }: Pick<Field, 'name' | 'cli'>): string {
 }
 
 function fieldsOf(shape: object, parent: string, inherited: z.GlobalMeta = {}): Field[] {
-  return Object.entries(shape).map(([key, schema]) => describe(parent === '' ? key : `${parent}.${key}`, schema, inherited));
+  return Object.entries(shape).map(([key, schema]) =>
+    describe(parent === '' ? key : `${parent}.${key}`, schema, inherited),
+  );
 }
 
 /** Unwraps the schema from default and optional, and keeps what they say. */
@@ -92,7 +94,8 @@ function rangeOf(schema: z.ZodType): Pick<Field, 'min' | 'max'> {
 }
 
 function wrappedBy(schema: z.ZodType): unknown {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) return schema.unwrap();
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault)
+    return schema.unwrap();
   if (!(schema instanceof z.ZodPipe)) return null;
   // The input of a pipe is described, except behind z.preprocess(), which takes anything.
   return schema.in instanceof z.ZodTransform ? schema.out : schema.in;

@@ -94,11 +94,16 @@ export type CamelNames<Fields> = {
     : Fields[Name];
 };
 
-type CamelName<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelName<Tail>>}` : Name;
+type CamelName<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelName<Tail>>}`
+  : Name;
 
 /** An object with its names in snake_case: `finalUrl` becomes `final_url`. */
 export function snakeNames<Fields extends object>(fields: Fields): SnakeNames<Fields> {
-  const pairs = Object.entries(fields).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]);
+  const pairs = Object.entries(fields).map(([name, value]) => [
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    value,
+  ]);
   return Object.fromEntries(pairs) as SnakeNames<Fields>;
 }
 

@@ -38,7 +38,10 @@ const FIELDS: Record<string, string> = {
  * An error in the form of Gotenberg: its status, and a text with the names of its fields.
  * @param problems what Gotenberg says about a capture that was made and failed by a field, by the path of the field
  */
-export function gotenbergError(error: StoredError, problems: Readonly<Record<string, string>> = {}): { status: number; message: string } {
+export function gotenbergError(
+  error: StoredError,
+  problems: Readonly<Record<string, string>> = {},
+): { status: number; message: string } {
   const { code, message, status, details } = error;
   const issues: { path: string; message: string }[] = Array.isArray(details?.issues) ? details.issues : [];
   const field = details?.check === 'selector' ? 'selector' : (issues[0]?.path ?? '');
@@ -46,10 +49,12 @@ export function gotenbergError(error: StoredError, problems: Readonly<Record<str
   // As in Gotenberg, the reason is for the operator, in the log.
   if (details?.reason === 'blocked_destination') return { status: 403, message: 'Forbidden' };
   const refusal = typeof details?.status === 'number' && STATUSES[code] === 409 ? details.status : null;
-  if (refusal !== null) return { status: 409, message: `Invalid HTTP status code from the main page: ${statusText(refusal)}` };
+  if (refusal !== null)
+    return { status: 409, message: `Invalid HTTP status code from the main page: ${statusText(refusal)}` };
   const header = issues.find(({ path }) => path.startsWith('Gotenberg-'));
   if (header !== undefined) return { status, message: `The header ${header.path} ${header.message}.` };
-  const text = issues.length > 0 ? `Invalid form data: ${issues.map(describe).join('\n')}` : message.replace(/`([\w.]+)`/g, named);
+  const text =
+    issues.length > 0 ? `Invalid form data: ${issues.map(describe).join('\n')}` : message.replace(/`([\w.]+)`/g, named);
   // Gotenberg has no 410. Another try makes a picture that has gone again.
   return { status: STATUSES[code] ?? (status === 410 ? 503 : status), message: text };
 }

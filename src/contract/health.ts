@@ -6,7 +6,9 @@ const partState = z.enum(['ready', 'unavailable']);
 /** Health data of interface.md; numbers are counts unless the name has a unit. */
 export const healthSchema = z
   .object({
-    redis: partState.meta({ description: 'state of the job queue; the contract calls it so, although no Redis is used' }),
+    redis: partState.meta({
+      description: 'state of the job queue; the contract calls it so, although no Redis is used',
+    }),
     worker_ready: flag('whether a browser has responded within the last 30 seconds', true),
     database: partState.meta({ description: 'whether the database responds' }),
     problem: text(
@@ -15,7 +17,9 @@ export const healthSchema = z
     ).optional(),
     storage: partState.meta({ description: 'where the pictures are kept: the data directory or a bucket' }),
     ready_workers: number('browsers that are ready to capture', 2),
-    sandboxed: z.boolean().meta({ description: "whether the renderers run in Chromium's sandbox, as the kernel reports it" }),
+    sandboxed: z
+      .boolean()
+      .meta({ description: "whether the renderers run in Chromium's sandbox, as the kernel reports it" }),
     descriptors: object('file descriptors of this server, on Linux; it is not ready above nine tenths of the limit', {
       open: number('file descriptors that are open', 212),
       limit: number('how many may be open', 65_536),
@@ -48,7 +52,8 @@ export const healthSchema = z
 export type WireHealth = z.output<typeof healthSchema>;
 
 /** The message about a full disk, for clients and operators. */
-export const DISK_FULL = "The server's disk is full. The operator has to free some space, or lower STILLFRAME_MAX_STORAGE_MB.";
+export const DISK_FULL =
+  "The server's disk is full. The operator has to free some space, or lower STILLFRAME_MAX_STORAGE_MB.";
 
 /** Above nine tenths of the limit, a capture may find none for its connections. */
 const DESCRIPTORS_SHARE = 0.9;

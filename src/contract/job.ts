@@ -69,7 +69,9 @@ export const jobFields = {
   mode: z.enum(['sync', 'async']).meta({ description: 'whether the submission waited for the capture' }),
   duration_ms: durationMsSchema,
   enqueued_at: z.number().meta({ description: 'time of the submission, Unix milliseconds', example: EXAMPLE_TIME_MS }),
-  completed_at: z.number().meta({ description: 'end of the capture, Unix milliseconds', example: EXAMPLE_TIME_MS + 900 }),
+  completed_at: z
+    .number()
+    .meta({ description: 'end of the capture, Unix milliseconds', example: EXAMPLE_TIME_MS + 900 }),
 };
 const attemptsMade = z.number().meta({ description: 'attempts so far', example: 1 });
 
@@ -82,10 +84,10 @@ const wireErrorSchema = z
     }),
     retriable: z.boolean().meta({ description: 'whether the same request may succeed later', example: false }),
     request_id: jobFields.request_id,
-    docs_url: z
-      .string()
-      .optional()
-      .meta({ description: 'what this code means', example: 'https://shots.example.com/docs/errors#navigation_failed' }),
+    docs_url: z.string().optional().meta({
+      description: 'what this code means',
+      example: 'https://shots.example.com/docs/errors#navigation_failed',
+    }),
     details: z
       .record(z.string(), z.unknown())
       .optional()
@@ -108,7 +110,9 @@ export const acceptedJobSchema = z
   .object({
     job_id: jobFields.job_id,
     state: jobFields.state,
-    poll_url: z.string().meta({ description: 'relative API path on the same origin', example: `/v1/jobs/${EXAMPLE_JOB_ID}` }),
+    poll_url: z
+      .string()
+      .meta({ description: 'relative API path on the same origin', example: `/v1/jobs/${EXAMPLE_JOB_ID}` }),
   })
   .meta({ id: 'AcceptedJob' });
 
@@ -132,7 +136,10 @@ export const jobSnapshotSchema = z
     webhook: z
       .object({
         url: z.string().meta({ description: 'address of the receiver', example: 'https://hooks.example.com/done' }),
-        event: z.enum(WEBHOOK_EVENTS).nullable().meta({ description: 'the event that was sent; null until the job has ended' }),
+        event: z
+          .enum(WEBHOOK_EVENTS)
+          .nullable()
+          .meta({ description: 'the event that was sent; null until the job has ended' }),
       })
       .nullable()
       .meta({ description: 'where the result is sent; null without a webhook' }),
@@ -140,14 +147,19 @@ export const jobSnapshotSchema = z
       .object({
         request_id: jobFields.request_id,
         mode: jobFields.mode,
-        ok: z.boolean().meta({ description: 'whether the capture succeeded; `data` is present if true, `error` if false', example: true }),
+        ok: z.boolean().meta({
+          description: 'whether the capture succeeded; `data` is present if true, `error` if false',
+          example: true,
+        }),
         duration_ms: jobFields.duration_ms,
         attempts_made: attemptsMade,
         enqueued_at: jobFields.enqueued_at,
         completed_at: jobFields.completed_at,
         data: captureDataSchema.optional(),
         error: wireErrorSchema.optional(),
-        worker_id: z.string().meta({ description: 'which worker made the capture: host, process, slot', example: 'shots-4711-0' }),
+        worker_id: z
+          .string()
+          .meta({ description: 'which worker made the capture: host, process, slot', example: 'shots-4711-0' }),
       })
       .optional()
       .meta({ description: 'present for terminal jobs' }),
@@ -172,7 +184,10 @@ export function toWireJobSnapshot(job: JobSnapshot, places: PublicPlaces): WireJ
     attempts_made: job.attemptsMade,
     attempt_budget: job.attemptBudget,
     enqueued_at: job.enqueuedAt,
-    webhook: job.webhookUrl === null ? null : { url: job.webhookUrl, event: isTerminal(job.state) ? eventOf(job.state) : null },
+    webhook:
+      job.webhookUrl === null
+        ? null
+        : { url: job.webhookUrl, event: isTerminal(job.state) ? eventOf(job.state) : null },
     ...(job.result === null ? {} : { result: toWireResult(job, job.result, places) }),
   };
 }
@@ -186,7 +201,9 @@ export function toWireResult(job: JobSnapshot, { outcome, workerId, ...times }: 
     attempts_made: job.attemptsMade,
     enqueued_at: job.enqueuedAt,
     ...snakeNames(times),
-    ...(outcome.ok ? { data: toWireCaptureData(outcome.data, baseUrl) } : { error: toWireError(outcome.error, job.requestId, baseUrl) }),
+    ...(outcome.ok
+      ? { data: toWireCaptureData(outcome.data, baseUrl) }
+      : { error: toWireError(outcome.error, job.requestId, baseUrl) }),
     worker_id: workerId,
   };
 }

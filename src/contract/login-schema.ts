@@ -13,7 +13,8 @@ import { readUrl } from './read-url.js';
  */
 export function cookieDomainProblem(domain: string, host: string | null): string | null {
   const bare = bareDomain(domain);
-  if (!/^(?!-)[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/.test(bare) && isIP(bare.replace(/^\[|\]$/g, '')) === 0) return 'must be a host name';
+  if (!/^(?!-)[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/.test(bare) && isIP(bare.replace(/^\[|\]$/g, '')) === 0)
+    return 'must be a host name';
   const target = host?.toLowerCase() ?? null;
   if (target === bare) return null;
   if (getPublicSuffix(bare, { allowPrivateDomains: true }) === bare) return 'must not be a public suffix';
@@ -43,30 +44,43 @@ const expires = () =>
     .max(EXPIRES_MAX_S)
     .refine((seconds) => seconds === -1 || seconds >= 0, 'must be -1 or Unix seconds');
 const cookieText = (max: number) =>
-  limited(max).refine((value) => !hasControlCharacter(value) && !value.includes(';'), 'must not contain semicolons or control characters');
+  limited(max).refine(
+    (value) => !hasControlCharacter(value) && !value.includes(';'),
+    'must not contain semicolons or control characters',
+  );
 const cookieName = () =>
   cookieText(limits.COOKIE_NAME_MAX_CHARS)
     .min(1)
     .refine((name) => !/[\s=,]/.test(name), 'must not contain spaces, commas or equals signs');
-const cookiePath = () => cookieText(limits.COOKIE_NAME_MAX_CHARS).refine((path) => path.startsWith('/'), 'must begin with a slash');
+const cookiePath = () =>
+  cookieText(limits.COOKIE_NAME_MAX_CHARS).refine((path) => path.startsWith('/'), 'must begin with a slash');
 
 /** Chromium's limit on a cookie's name and value together. */
 const fitsBrowser = ({ name, value }: { name: string; value: string }) =>
   Buffer.byteLength(name) + Buffer.byteLength(value) <= limits.COOKIE_MAX_BYTES;
-const TOO_LONG = { path: ['value'], message: `must be at most ${limits.COOKIE_MAX_BYTES} bytes together with the name` };
+const TOO_LONG = {
+  path: ['value'],
+  message: `must be at most ${limits.COOKIE_MAX_BYTES} bytes together with the name`,
+};
 
 const cookieFields = z.strictObject({
   name: cookieName().meta({ description: 'cookie name', example: 'session' }),
-  value: cookieText(limits.COOKIE_VALUE_MAX_CHARS).meta({ description: 'cookie value; write-only', example: 'abc123', writeOnly: true }),
-  domain: limited(253)
-    .min(1)
-    .optional()
-    .meta({ description: "the target's host or a parent domain of it. Default: the target's host only", example: 'example.com' }),
+  value: cookieText(limits.COOKIE_VALUE_MAX_CHARS).meta({
+    description: 'cookie value; write-only',
+    example: 'abc123',
+    writeOnly: true,
+  }),
+  domain: limited(253).min(1).optional().meta({
+    description: "the target's host or a parent domain of it. Default: the target's host only",
+    example: 'example.com',
+  }),
   path: cookiePath().default('/').meta({ description: 'path prefix the cookie is sent to', example: '/' }),
   secure: z.boolean().default(false).meta({ description: 'send over https only', example: true }),
   http_only: z.boolean().default(false).meta({ description: 'hide the cookie from scripts', example: true }),
   same_site: sameSite.optional().meta({ description: 'SameSite attribute; case does not matter', example: 'Lax' }),
-  expires: expires().optional().meta({ description: 'Unix seconds; -1 or absent for a session cookie', example: 1_893_456_000 }),
+  expires: expires()
+    .optional()
+    .meta({ description: 'Unix seconds; -1 or absent for a session cookie', example: 1_893_456_000 }),
 });
 
 export const cookieSchema = cookieFields.refine(fitsBrowser, TOO_LONG);
@@ -83,9 +97,10 @@ export const storageStateSchema = z
           .object({
             name: cookieName().meta(entryName),
             value: cookieText(limits.COOKIE_VALUE_MAX_CHARS).meta(entryValue),
-            domain: limited(253)
-              .min(1)
-              .meta({ description: 'host that the cookie is for; with a leading dot, also the hosts below it', example: 'example.com' }),
+            domain: limited(253).min(1).meta({
+              description: 'host that the cookie is for; with a leading dot, also the hosts below it',
+              example: 'example.com',
+            }),
             path: cookiePath().default('/').meta({ description: 'path that the cookie is for' }),
             expires: expires().default(-1).meta({ description: 'Unix seconds; -1 for a session cookie' }),
             httpOnly: z.boolean().default(false).meta({ description: 'hidden from scripts' }),
@@ -129,5 +144,12 @@ export const storageStateSchema = z
 
 function isWebOrigin(text: string): boolean {
   const url = /^https?:\/\//i.test(text) ? readUrl(text) : null;
-  return url !== null && url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
+  return (
+    url !== null &&
+    url.pathname === '/' &&
+    url.search === '' &&
+    url.hash === '' &&
+    url.username === '' &&
+    url.password === ''
+  );
 }

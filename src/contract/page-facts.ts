@@ -6,7 +6,8 @@ import { z } from 'zod';
 import { count, number, object, whole } from './described.js';
 import * as limits from './limits.js';
 
-const limitedText = (maxChars: number) => (description: string, example: string) => z.string().max(maxChars).meta({ description, example });
+const limitedText = (maxChars: number) => (description: string, example: string) =>
+  z.string().max(maxChars).meta({ description, example });
 const text = limitedText(limits.FACT_TEXT_MAX_CHARS);
 const word = limitedText(limits.FACT_NAME_MAX_CHARS);
 const url = limitedText(limits.FACT_URL_MAX_CHARS);
@@ -29,8 +30,14 @@ export const documentFactsSchema = z.object({
   canonical: url('address that the page calls its own', 'https://shop.example/tea').optional(),
   language: word('`lang` of the document', 'en-GB').optional(),
   theme_color: word('color for the browser around the page', '#0a7d4f').optional(),
-  open_graph: properties(OPEN_GRAPH_NAME).meta({ description: 'Open Graph properties', example: { 'og:type': 'website' } }),
-  twitter: properties(TWITTER_NAME).meta({ description: 'properties of the Twitter card', example: { 'twitter:card': 'summary' } }),
+  open_graph: properties(OPEN_GRAPH_NAME).meta({
+    description: 'Open Graph properties',
+    example: { 'og:type': 'website' },
+  }),
+  twitter: properties(TWITTER_NAME).meta({
+    description: 'properties of the Twitter card',
+    example: { 'twitter:card': 'summary' },
+  }),
   icons: list(
     {
       url: url('its address', 'https://shop.example/icon.svg'),
@@ -144,7 +151,10 @@ const networkShape = {
       text: text('the message', 'TypeError: cart is undefined'),
       url: url('where it arose, without its query', 'https://shop.example/app.js').optional(),
       line: count('line in that file, counted from 1', 12).optional(),
-      uncaught: z.literal(true).optional().meta({ description: 'whether it is an exception that nothing has caught', example: true }),
+      uncaught: z
+        .literal(true)
+        .optional()
+        .meta({ description: 'whether it is an exception that nothing has caught', example: true }),
     },
     limits.CONSOLE_MAX_ITEMS,
     'errors in the console: uncaught exceptions and `console.error`',
@@ -156,7 +166,10 @@ export const pageFactsSchema = z.object({ ...documentFactsSchema.shape, ...netwo
 export const pageElementsSchema = z
   .array(
     z.object({
-      ref: z.string().regex(REF_PATTERN).meta({ description: 'names the element in a later request', example: 'e12-0k3f9a2-1m07qzb' }),
+      ref: z
+        .string()
+        .regex(REF_PATTERN)
+        .meta({ description: 'names the element in a later request', example: 'e12-0k3f9a2-1m07qzb' }),
       role: word('what it is', 'button'),
       name: elementName('what it is called', 'Add to basket'),
       box: object('in CSS px of the page, as for `clip`', {
@@ -165,7 +178,10 @@ export const pageElementsSchema = z
         width: z.number().min(0).meta({ description: 'width', example: 160 }),
         height: z.number().min(0).meta({ description: 'height', example: 44 }),
       }),
-      selector: limitedText(limits.ELEMENT_SELECTOR_MAX_CHARS)('a selector of the element, as for the field `selector`', '#add'),
+      selector: limitedText(limits.ELEMENT_SELECTOR_MAX_CHARS)(
+        'a selector of the element, as for the field `selector`',
+        '#add',
+      ),
     }),
   )
   .max(limits.ELEMENTS_MAX_ITEMS);

@@ -101,8 +101,10 @@ export function requestPath(target: string): string | null {
 /** Returns why a text is no name of a file; null if it is one. */
 export function fileNameProblem(name: string): string | null {
   if (name === '') return 'needs a file name, such as `index.html` or `img/logo.png`';
-  if (Buffer.byteLength(name) > PAGE_FILES_NAME_MAX_BYTES) return `must have a name of at most ${PAGE_FILES_NAME_MAX_BYTES} bytes`;
-  if (/[\p{Cc}\p{Surrogate}\uFFFD\\]/u.test(name)) return 'must have a name without backslashes, control characters and broken UTF-8';
+  if (Buffer.byteLength(name) > PAGE_FILES_NAME_MAX_BYTES)
+    return `must have a name of at most ${PAGE_FILES_NAME_MAX_BYTES} bytes`;
+  if (/[\p{Cc}\p{Surrogate}\uFFFD\\]/u.test(name))
+    return 'must have a name without backslashes, control characters and broken UTF-8';
   const isRelative = name.split('/').every((segment) => segment !== '' && segment !== '.' && segment !== '..');
   return isRelative ? null : 'must have a relative path as its name, without `.`, `..` and empty parts';
 }

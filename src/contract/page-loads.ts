@@ -41,9 +41,15 @@ export function pageLoadsOf(options: CaptureOptions): PageLoad[] {
       };
       const outer = [viewport === null ? null : viewportName(viewport), scheme];
       const pictures = (captures ?? [null]).map((entry, index): PictureOrdered => {
-        const name = [...outer, entry === null ? null : (entry.name ?? `capture-${index + 1}`)].filter((part) => part !== null).join('-');
+        const name = [...outer, entry === null ? null : (entry.name ?? `capture-${index + 1}`)]
+          .filter((part) => part !== null)
+          .join('-');
         if (entry === null) return { name, options: page, all: null };
-        return { name, options: withEntry(page, entry), all: entry.selectorAll === null ? null : (entry.limit ?? share) };
+        return {
+          name,
+          options: withEntry(page, entry),
+          all: entry.selectorAll === null ? null : (entry.limit ?? share),
+        };
       });
       return { options: pictures[0]?.options ?? page, pictures };
     }),
@@ -65,7 +71,9 @@ function withEntry(page: CaptureOptions, entry: PictureEntry): CaptureOptions {
     quality: entry.quality ?? page.quality,
     // The request's own apply where the format has them.
     resize: entry.resize ?? (format === 'pdf' ? null : page.resize),
-    omitBackground: entry.omitBackground ?? ((format === 'png' || format === 'webp') && palette === null ? page.omitBackground : false),
+    omitBackground:
+      entry.omitBackground ??
+      ((format === 'png' || format === 'webp') && palette === null ? page.omitBackground : false),
     rotate: entry.rotate ?? (format === 'pdf' ? null : page.rotate),
     palette,
   };
@@ -87,7 +95,9 @@ function freeShare({ captures, viewports, colorSchemes }: Several): number {
 /** The names that the pictures of a request may have; those of `selector_all` are numbered. */
 export function pictureNames(options: CaptureOptions): string[] {
   return pageLoadsOf(options).flatMap(({ pictures }) =>
-    pictures.flatMap(({ name, all }) => (all === null ? [name ?? ''] : Array.from({ length: all }, (_, index) => numbered(name, index)))),
+    pictures.flatMap(({ name, all }) =>
+      all === null ? [name ?? ''] : Array.from({ length: all }, (_, index) => numbered(name, index)),
+    ),
   );
 }
 

@@ -49,7 +49,9 @@ export type PaletteOption = z.output<typeof paletteSchema>;
 /** The colors as red, green and blue, 0–255, in the order of the palette. */
 export function paletteColors({ colors }: PaletteOption): number[][] {
   if (typeof colors === 'number' && GREY_COUNTS.includes(colors)) {
-    return Array.from({ length: colors }, (_, index) => Array<number>(3).fill(Math.round((index * 255) / (colors - 1))));
+    return Array.from({ length: colors }, (_, index) =>
+      Array<number>(3).fill(Math.round((index * 255) / (colors - 1))),
+    );
   }
   const list = typeof colors === 'number' ? SEVEN_COLORS : colors;
   return list.map((color) => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16)));

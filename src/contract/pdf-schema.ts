@@ -10,7 +10,8 @@ const UNITS_PER_INCH: Record<string, number> = { px: CSS_PX_PER_INCH, in: 1, cm:
 /** @returns inches; null if it is not a length of 0 or more */
 export function lengthToInches(length: number | string): number | null {
   if (typeof length === 'number') return Number.isFinite(length) && length >= 0 ? length / CSS_PX_PER_INCH : null;
-  const [, amount = '', unit = 'px'] = /^(\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})(px|in|cm|mm|pt)?$/.exec(length.trim().toLowerCase()) ?? [];
+  const [, amount = '', unit = 'px'] =
+    /^(\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})(px|in|cm|mm|pt)?$/.exec(length.trim().toLowerCase()) ?? [];
   const perInch = UNITS_PER_INCH[unit];
   return amount === '' || perInch === undefined ? null : Number(amount) / perInch;
 }
@@ -34,7 +35,9 @@ const PAPER_NAMES = Object.keys(PAPER_INCHES) as (keyof typeof PAPER_INCHES)[];
 
 const length = (description: string, example: string, range = { min: 0, max: 200 }) =>
   z
-    .union([z.number(), limited(limits.PDF_LENGTH_MAX_CHARS)], { error: 'must be a length such as 10mm, or a number of CSS px' })
+    .union([z.number(), limited(limits.PDF_LENGTH_MAX_CHARS)], {
+      error: 'must be a length such as 10mm, or a number of CSS px',
+    })
     .refine((value) => lengthToInches(value) !== null, 'must be a length such as 10mm, 1cm, 0.4in, 12px or 9pt')
     .refine((value) => {
       const inches = lengthToInches(value) ?? range.min;
@@ -67,10 +70,15 @@ export const pdfSchema = z.strictObject({
           height: length('Paper height.', '297mm', limits.PDF_PAPER_INCHES),
         }),
       ],
-      { error: `must be one of ${PAPER_NAMES.join(', ')}, or an object of \`width\` and \`height\` between 0.3 and 200 inches` },
+      {
+        error: `must be one of ${PAPER_NAMES.join(', ')}, or an object of \`width\` and \`height\` between 0.3 and 200 inches`,
+      },
     )
     .default(DEFAULT_PAPER)
-    .meta({ description: `paper size: ${PAPER_NAMES.join(', ')} (case does not matter), or width and height`, example: 'a4' }),
+    .meta({
+      description: `paper size: ${PAPER_NAMES.join(', ')} (case does not matter), or width and height`,
+      example: 'a4',
+    }),
   landscape: z.boolean().default(false).meta({ description: 'turn the paper by 90 degrees', example: false }),
   margin: z
     .union([
@@ -84,7 +92,8 @@ export const pdfSchema = z.strictObject({
     ])
     .prefault({})
     .meta({
-      description: 'page margins: top, right, bottom and left, or one length for all of them; a number is CSS px (default: none)',
+      description:
+        'page margins: top, right, bottom and left, or one length for all of them; a number is CSS px (default: none)',
       example: { top: '10mm', bottom: '10mm' },
     }),
   scale: z
@@ -93,14 +102,20 @@ export const pdfSchema = z.strictObject({
     .max(limits.PDF_SCALE.max)
     .default(1)
     .meta({ description: 'scale of the rendering, before `fit_width`', example: 1 }),
-  print_background: z.boolean().default(true).meta({ description: 'print background colors and images', example: true }),
+  print_background: z
+    .boolean()
+    .default(true)
+    .meta({ description: 'print background colors and images', example: true }),
   page_ranges: limited(256)
     .refine(isPageRanges, 'must be page numbers and ranges from 1 up, such as 1-3,5')
     .optional()
     .meta({ description: 'pages to keep (default: all)', example: '1-3,5' }),
   header_template: template('header'),
   footer_template: template('footer'),
-  first_page_header: z.boolean().default(true).meta({ description: 'print the header on the first page too', example: false }),
+  first_page_header: z
+    .boolean()
+    .default(true)
+    .meta({ description: 'print the header on the first page too', example: false }),
   first_page_footer: z
     .boolean()
     .default(true)
@@ -110,11 +125,14 @@ export const pdfSchema = z.strictObject({
       'scale content that is wider than the paper down to its width, from `scale` to no less than about 0.07, with the warning `scaled_to_fit`; if false, what is too wide is cut off',
     example: false,
   }),
-  prefer_css_page_size: z.boolean().default(false).meta({ description: "prefer the page's own @page size over `paper`", example: false }),
-  single_page: z
+  prefer_css_page_size: z
     .boolean()
-    .optional()
-    .meta({ description: 'make the paper as high as the document needs, so that it has one page, up to 200 inches', example: true }),
+    .default(false)
+    .meta({ description: "prefer the page's own @page size over `paper`", example: false }),
+  single_page: z.boolean().optional().meta({
+    description: 'make the paper as high as the document needs, so that it has one page, up to 200 inches',
+    example: true,
+  }),
   media: z.enum(['print', 'screen']).default('print').meta({ description: 'CSS media type', example: 'print' }),
   outline: z.boolean().default(false).meta({ description: 'embed an outline made from the headings', example: true }),
   tagged: z.boolean().default(false).meta({ description: 'make a tagged (accessible) PDF', example: true }),

@@ -83,7 +83,8 @@ export class Places {
   #admit(): void {
     const admissible = [...this.#waiting].filter(({ accountId }) => this.#hasRoom(accountId));
     const fewest = admissible.reduce<Waiter | null>(
-      (one, other) => (one === null || countOf(this.#taken, other.accountId) < countOf(this.#taken, one.accountId) ? other : one),
+      (one, other) =>
+        one === null || countOf(this.#taken, other.accountId) < countOf(this.#taken, one.accountId) ? other : one,
       null,
     );
     fewest?.enter();

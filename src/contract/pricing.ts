@@ -11,12 +11,17 @@ import { pageLoadsOf } from './page-loads.js';
  */
 export function priceOf(options: CaptureOptions): number {
   return pageLoadsOf(options).reduce(
-    (sum, { pictures }) => sum + pictures.reduce((credits, picture) => credits + pictureCredits(picture.options) - 1, 1),
+    (sum, { pictures }) =>
+      sum + pictures.reduce((credits, picture) => credits + pictureCredits(picture.options) - 1, 1),
     0,
   );
 }
 
-function pictureCredits({ format, fullPage, animate }: Pick<CaptureOptions, 'format' | 'fullPage' | 'animate'>): number {
+function pictureCredits({
+  format,
+  fullPage,
+  animate,
+}: Pick<CaptureOptions, 'format' | 'fullPage' | 'animate'>): number {
   const priceIn = (name: string, value: string) => findField(name.split('.'))?.price?.[value] ?? 1;
   if (animate !== null) return priceIn('animate.format', animate.format);
   return Math.max(priceIn('format', format), priceIn('full_page', String(fullPage)));

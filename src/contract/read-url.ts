@@ -59,9 +59,10 @@ const HOST_AND_PORT = /^[^/?#:]+:\d{1,5}(?:[/?#]|$)/;
 
 /** Bad ports of the Fetch standard, which Chromium blocks. */
 const BAD_PORTS = new Set([
-  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117,
-  119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636,
-  989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10_080,
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10_080,
 ]);
 
 const TOO_LONG: TargetUrl = { problem: `must be at most ${URL_MAX_BYTES} bytes` };
@@ -100,7 +101,8 @@ function parse(text: string): TargetUrl {
   if (url.hostname === '' || /^\.+$/.test(url.hostname) || url.hostname.includes('..')) {
     return { problem: 'must have a valid host name' };
   }
-  if (url.port !== '' && BAD_PORTS.has(Number(url.port))) return { problem: `must not use port ${url.port}, which browsers block` };
+  if (url.port !== '' && BAD_PORTS.has(Number(url.port)))
+    return { problem: `must not use port ${url.port}, which browsers block` };
   // Percent-encoding may have lengthened it.
   return url.href.length > URL_MAX_BYTES ? TOO_LONG : { url: url.href };
 }

@@ -12,7 +12,9 @@ export const RENDER_LINK_PATH = '/v1/render';
 /** Parameters of the link itself. */
 const LINK_PARAMETERS = new Set(['key', 'expires', 'signature']);
 /** Fields of a capture request that a link must not have. */
-export const NO_LINK_FIELDS: readonly string[] = FIELD_LIST.filter(({ links }) => links === false).map(({ name }) => name);
+export const NO_LINK_FIELDS: readonly string[] = FIELD_LIST.filter(({ links }) => links === false).map(
+  ({ name }) => name,
+);
 
 /** Whether a link may have this field of a capture request. */
 export function isLinkField(name: string): boolean {
@@ -141,5 +143,8 @@ function decode(text: string): string {
 
 /** encodeURIComponent, plus the five characters that RFC 3986 reserves and it does not encode. */
 function encode(text: string): string {
-  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }

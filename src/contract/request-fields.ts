@@ -62,7 +62,10 @@ interface FlagMeta {
   hidden?: 'always' | 'without server';
 }
 
-const OWN_META = { group: 0, price: 0, links: 0, mcp: 0, cli: 0, form: 0, opaque: 0 } satisfies Record<keyof FieldMeta, 0>;
+const OWN_META = { group: 0, price: 0, links: 0, mcp: 0, cli: 0, form: 0, opaque: 0 } satisfies Record<
+  keyof FieldMeta,
+  0
+>;
 /** The names of FieldMeta, which JSON Schema documents must not have. */
 export const OWN_META_NAMES = Object.keys(OWN_META);
 
@@ -90,8 +93,10 @@ export const RESOURCE_TYPES = [
 ] as const;
 export type ResourceKind = (typeof RESOURCE_TYPES)[number];
 
-const whole = ({ min, max }: { min: number; max?: number }) => (max === undefined ? z.int().min(min) : z.int().min(min).max(max));
-const line = (maxChars: number) => limited(maxChars).refine((text) => !hasLineBreak(text), 'must not contain CR, LF or NUL');
+const whole = ({ min, max }: { min: number; max?: number }) =>
+  max === undefined ? z.int().min(min) : z.int().min(min).max(max);
+const line = (maxChars: number) =>
+  limited(maxChars).refine((text) => !hasLineBreak(text), 'must not contain CR, LF or NUL');
 const code = () => limited(limits.CUSTOM_CODE_MAX_CHARS).optional();
 const selector = () => limited(4_096).trim().min(1);
 const selectors = () => z.array(selector()).max(256).default([]);
@@ -114,7 +119,8 @@ const resize = () =>
       width: resizeSide().meta({ description: 'output px', example: 640 }),
       height: resizeSide().meta({ description: 'output px', example: 480 }),
       fit: z.enum(['inside', 'cover', 'contain']).default('inside').meta({
-        description: 'how the image is fitted into `width` and `height`; if only one of them is given, the other follows from it',
+        description:
+          'how the image is fitted into `width` and `height`; if only one of them is given, the other follows from it',
         example: 'inside',
       }),
     })
@@ -123,20 +129,28 @@ const viewportMembers = () => ({
   width: whole(limits.VIEWPORT_WIDTH_PX)
     .default(limits.VIEWPORT_WIDTH_PX.default)
     .meta({ description: 'viewport width in CSS px', cli: { short: '-w' } }),
-  height: whole(limits.VIEWPORT_HEIGHT_PX).default(limits.VIEWPORT_HEIGHT_PX.default).meta({ description: 'viewport height in CSS px' }),
+  height: whole(limits.VIEWPORT_HEIGHT_PX)
+    .default(limits.VIEWPORT_HEIGHT_PX.default)
+    .meta({ description: 'viewport height in CSS px' }),
   deviceScaleFactor: z
     .number()
     .min(limits.DEVICE_SCALE_FACTOR.min)
     .max(limits.DEVICE_SCALE_FACTOR.max)
     .default(limits.DEVICE_SCALE_FACTOR.default)
     .meta({ description: 'output pixels per CSS px' }),
-  isMobile: z.boolean().default(false).meta({ description: 'emulate a mobile browser: the viewport meta tag is honored' }),
+  isMobile: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'emulate a mobile browser: the viewport meta tag is honored' }),
   hasTouch: z.boolean().default(false).meta({ description: 'emulate a touch screen' }),
 });
 const rotate = () => z.union([z.literal(90), z.literal(180), z.literal(270)], { error: 'must be 90, 180 or 270' });
 const pictureName = () =>
   limited(limits.PICTURE_NAME_CHARS)
-    .regex(/^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/, 'must be letters and digits, with hyphens and underscores in between')
+    .regex(
+      /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/,
+      'must be letters and digits, with hyphens and underscores in between',
+    )
     .optional()
     .meta({ description: 'name of its pictures among `data.captures`', example: 'hero' });
 
@@ -154,11 +168,16 @@ export const pictureEntrySchema = z.strictObject({
   clip: clip().optional().meta({ description: 'as `clip` of the request' }),
   full_page: z.boolean().optional().meta({ description: 'as `full_page` of the request', example: true }),
   full_width: z.boolean().optional().meta({ description: 'as `full_width` of the request', example: true }),
-  max_height: whole({ min: 1, max: limits.CLIP_MAX_PX }).optional().meta({ description: 'as `max_height` of the request', example: 4_000 }),
+  max_height: whole({ min: 1, max: limits.CLIP_MAX_PX })
+    .optional()
+    .meta({ description: 'as `max_height` of the request', example: 4_000 }),
   padding: whole({ min: 0, max: limits.PADDING_MAX_PX })
     .optional()
     .meta({ description: 'as `padding` of the request; also for `selector_all`', example: 16 }),
-  format: z.enum(['png', 'jpeg', 'webp', 'bmp', 'pdf']).optional().meta({ description: "`jpg` is jpeg; default: the request's" }),
+  format: z
+    .enum(['png', 'jpeg', 'webp', 'bmp', 'pdf'])
+    .optional()
+    .meta({ description: "`jpg` is jpeg; default: the request's" }),
   quality: whole(limits.QUALITY).optional().meta({ description: "default: the request's", example: 80 }),
   resize: resize()
     .optional()
@@ -186,7 +205,8 @@ export const requestFields = {
   // Required unless `html` is given: see combinations.ts.
   url: targetUrl().meta({
     group: 'What to capture',
-    description: 'Public HTTP or HTTPS target. A bare hostname is normalized to HTTPS. Required unless `html` is given.',
+    description:
+      'Public HTTP or HTTPS target. A bare hostname is normalized to HTTPS. Required unless `html` is given.',
     example: 'https://example.com/',
     mcp: true,
     cli: false,
@@ -230,7 +250,8 @@ export const requestFields = {
   }),
   full_page_scroll_delay: whole(limits.SCROLL_DELAY_MS).optional().meta({
     group: 'What to capture',
-    description: 'ms between scroll steps of a full-page capture; by default, each step waits for what it started loading',
+    description:
+      'ms between scroll steps of a full-page capture; by default, each step waits for what it started loading',
     example: 200,
   }),
   full_page_scroll_by: whole(limits.SCROLL_BY_PX).optional().meta({
@@ -249,7 +270,13 @@ export const requestFields = {
   format: z
     .enum(['png', 'jpeg', 'webp', 'bmp', 'pdf'])
     .default('webp')
-    .meta({ group: 'Output', description: 'format of the picture; `jpg` is jpeg', price: { pdf: 3 }, cli: { short: '-f' }, form: 'first' }),
+    .meta({
+      group: 'Output',
+      description: 'format of the picture; `jpg` is jpeg',
+      price: { pdf: 3 },
+      cli: { short: '-f' },
+      form: 'first',
+    }),
   quality: whole(limits.QUALITY)
     .default(limits.QUALITY.default)
     .meta({ group: 'Output', description: 'encoding quality; jpeg and webp only', cli: { short: '-q' } }),
@@ -321,17 +348,30 @@ export const requestFields = {
   locale: line(limits.LOCALE_MAX_CHARS)
     .refine(isLocale, 'must be a BCP 47 language tag, such as en-US')
     .optional()
-    .meta({ group: 'Emulation', description: "browser locale, such as en-US; overrides the region's", example: 'en-GB', mcp: true }),
-  timezone: line(limits.TIMEZONE_MAX_CHARS).refine(isTimezone, 'must be an IANA time zone, such as Europe/Berlin').optional().meta({
-    group: 'Emulation',
-    description: "IANA time zone, such as Europe/Berlin; overrides the region's",
-    example: 'Europe/London',
-    mcp: true,
-  }),
+    .meta({
+      group: 'Emulation',
+      description: "browser locale, such as en-US; overrides the region's",
+      example: 'en-GB',
+      mcp: true,
+    }),
+  timezone: line(limits.TIMEZONE_MAX_CHARS)
+    .refine(isTimezone, 'must be an IANA time zone, such as Europe/Berlin')
+    .optional()
+    .meta({
+      group: 'Emulation',
+      description: "IANA time zone, such as Europe/Berlin; overrides the region's",
+      example: 'Europe/London',
+      mcp: true,
+    }),
   user_agent: line(1_024)
     .min(1)
     .optional()
-    .meta({ group: 'Emulation', description: 'User-Agent of the browser', example: 'ExampleBot/1.0', cli: { short: '-A' } }),
+    .meta({
+      group: 'Emulation',
+      description: 'User-Agent of the browser',
+      example: 'ExampleBot/1.0',
+      cli: { short: '-A' },
+    }),
   region: z.enum(REGION_NAMES).optional().meta({
     group: 'Emulation',
     description: 'country whose locale and time zone are emulated, and where the egress address is expected to be',
@@ -343,9 +383,10 @@ export const requestFields = {
         description: 'http, https or socks5 proxy on a public address, such as http://proxy.example.com:3128',
         example: 'http://proxy.example.com:3128',
       }),
-      bypass: line(4_096)
-        .optional()
-        .meta({ description: 'comma-separated hosts that are reached without the proxy', example: 'cdn.example.com,.static.example.com' }),
+      bypass: line(4_096).optional().meta({
+        description: 'comma-separated hosts that are reached without the proxy',
+        example: 'cdn.example.com,.static.example.com',
+      }),
       username: line(1_024)
         .optional()
         .meta({
@@ -386,7 +427,11 @@ export const requestFields = {
   block_chats: z
     .boolean()
     .default(true)
-    .meta({ group: 'Blocking and editing the page', description: 'block chat widgets', cli: { help: 'keep chat widgets' } }),
+    .meta({
+      group: 'Blocking and editing the page',
+      description: 'block chat widgets',
+      cli: { help: 'keep chat widgets' },
+    }),
   block_trackers: z
     .boolean()
     .default(true)
@@ -468,13 +513,15 @@ export const requestFields = {
     }),
   inspect_page: z.boolean().default(false).meta({
     group: 'Output',
-    description: 'extract Markdown and the accessibility tree of the page, facts about it, and the elements that can be acted on',
+    description:
+      'extract Markdown and the accessibility tree of the page, facts about it, and the elements that can be acted on',
   }),
   webhook: z
     .strictObject({
-      url: limited(limits.WEBHOOK_URL_MAX_CHARS)
-        .min(1)
-        .meta({ description: 'public HTTPS on port 443, no credentials, no fragment', example: 'https://hooks.example.com/done' }),
+      url: limited(limits.WEBHOOK_URL_MAX_CHARS).min(1).meta({
+        description: 'public HTTPS on port 443, no credentials, no fragment',
+        example: 'https://hooks.example.com/done',
+      }),
       secret: limited(limits.WEBHOOK_SECRET_CHARS.max)
         .min(limits.WEBHOOK_SECRET_CHARS.min)
         .meta({ description: 'signing secret; write-only', example: 'at least sixteen characters', writeOnly: true }),
@@ -489,7 +536,10 @@ export const requestFields = {
     }),
   html: limited(limits.HTML_MAX_BYTES)
     .min(1)
-    .refine((html) => Buffer.byteLength(html) <= limits.HTML_MAX_BYTES, `must be at most ${limits.HTML_MAX_BYTES} bytes of UTF-8`)
+    .refine(
+      (html) => Buffer.byteLength(html) <= limits.HTML_MAX_BYTES,
+      `must be at most ${limits.HTML_MAX_BYTES} bytes of UTF-8`,
+    )
     .optional()
     .meta({
       group: 'HTML',
@@ -502,7 +552,8 @@ export const requestFields = {
     }),
   base_url: targetUrl().meta({
     group: 'HTML',
-    description: 'URL that `html` is loaded at: its origin and the base of its relative links. Default: an origin without a server',
+    description:
+      'URL that `html` is loaded at: its origin and the base of its relative links. Default: an origin without a server',
     example: 'https://example.com/',
     links: false,
     ...EXTENSION,
@@ -562,7 +613,8 @@ export const requestFields = {
     .optional()
     .meta({
       group: 'What to capture',
-      description: 'greatest height of a full page in CSS px; what lies below is left out, and `truncated` is true; needs `full_page`',
+      description:
+        'greatest height of a full page in CSS px; what lies below is left out, and `truncated` is true; needs `full_page`',
       example: 4_000,
       mcp: true,
       ...EXTENSION,
@@ -616,10 +668,20 @@ export const requestFields = {
     }),
   resize: resize()
     .optional()
-    .meta({ group: 'What to capture', description: 'scale the finished image down, never up', example: { width: 640 }, ...EXTENSION }),
+    .meta({
+      group: 'What to capture',
+      description: 'scale the finished image down, never up',
+      example: { width: 640 },
+      ...EXTENSION,
+    }),
   rotate: rotate()
     .optional()
-    .meta({ group: 'Output', description: 'turn the finished picture clockwise, in degrees', example: 90, ...EXTENSION }),
+    .meta({
+      group: 'Output',
+      description: 'turn the finished picture clockwise, in degrees',
+      example: 90,
+      ...EXTENSION,
+    }),
   palette: paletteSchema.optional().meta({
     group: 'Output',
     description: 'reduce the finished picture to these colors, for e-paper and other small screens; png and bmp only',
@@ -704,7 +766,8 @@ export const requestFields = {
     .optional()
     .meta({
       group: 'Waiting',
-      description: 'JavaScript expression that must become true before the capture; if it throws, the capture fails at once',
+      description:
+        'JavaScript expression that must become true before the capture; if it throws, the capture fails at once',
       example: 'window.chartReady === true',
       links: false,
       ...EXTENSION,
@@ -715,7 +778,8 @@ export const requestFields = {
     .optional()
     .meta({
       group: 'Blocking and editing the page',
-      description: "block requests whose URL contains this, where `*` is any text; the page's own document is never blocked",
+      description:
+        "block requests whose URL contains this, where `*` is any text; the page's own document is never blocked",
       example: ['*/live-feed/*.json'],
       ...EXTENSION,
     }),
@@ -732,12 +796,17 @@ export const requestFields = {
   http_credentials: z
     .strictObject({
       username: line(limits.CREDENTIAL_MAX_CHARS).min(1).meta({ description: 'user name', example: 'ada' }),
-      password: line(limits.CREDENTIAL_MAX_CHARS).meta({ description: 'write-only', example: 'secret', writeOnly: true }),
+      password: line(limits.CREDENTIAL_MAX_CHARS).meta({
+        description: 'write-only',
+        example: 'secret',
+        writeOnly: true,
+      }),
     })
     .optional()
     .meta({
       group: 'Login',
-      description: "user name and password for HTTP authentication, sent only when the target's own origin asks for them",
+      description:
+        "user name and password for HTTP authentication, sent only when the target's own origin asks for them",
       example: { username: 'ada', password: 'secret' },
       links: false,
       ...EXTENSION,
@@ -757,7 +826,8 @@ export const requestFields = {
     }),
   referer: targetUrl().meta({
     group: 'Network',
-    description: 'address of the page that the navigation comes from: the `Referer` of its first request, and `document.referrer`',
+    description:
+      'address of the page that the navigation comes from: the `Referer` of its first request, and `document.referrer`',
     example: 'https://www.example.com/',
     ...EXTENSION,
   }),
@@ -777,7 +847,11 @@ export const requestFields = {
     .meta({
       group: 'Several pictures',
       description: `pictures of one load of the page, at most ${limits.PICTURES_MAX}: the view, or what an entry says`,
-      example: [{ name: 'view' }, { name: 'cards', selector_all: '.card', limit: 3 }, { name: 'page', full_page: true, format: 'jpeg' }],
+      example: [
+        { name: 'view' },
+        { name: 'cards', selector_all: '.card', limit: 3 },
+        { name: 'page', full_page: true, format: 'jpeg' },
+      ],
       links: false,
       mcp: true,
       ...EXTENSION,
@@ -786,7 +860,10 @@ export const requestFields = {
     .array(
       z.strictObject({
         name: pictureName(),
-        device: z.enum(DEVICE_NAMES).optional().meta({ description: 'device preset; takes precedence over the other members' }),
+        device: z
+          .enum(DEVICE_NAMES)
+          .optional()
+          .meta({ description: 'device preset; takes precedence over the other members' }),
         ...viewportMembers(),
       }),
     )
@@ -795,7 +872,8 @@ export const requestFields = {
     .optional()
     .meta({
       group: 'Several pictures',
-      description: 'viewports or devices in which the page is loaded and captured one after another, instead of `viewport` and `device`',
+      description:
+        'viewports or devices in which the page is loaded and captured one after another, instead of `viewport` and `device`',
       example: [
         { name: 'phone', device: 'iphone_15_pro' },
         { name: 'desktop', width: 1_440, height: 900 },
@@ -810,7 +888,8 @@ export const requestFields = {
     .optional()
     .meta({
       group: 'Several pictures',
-      description: 'color schemes in which the page is loaded and captured one after another, instead of `color_scheme`',
+      description:
+        'color schemes in which the page is loaded and captured one after another, instead of `color_scheme`',
       example: ['light', 'dark'],
       links: false,
       ...EXTENSION,

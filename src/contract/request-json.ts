@@ -13,7 +13,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * @throws CaptureError `invalid_request`
  */
 export function readRequestJson(bytes: Buffer, limitBytes = BODY_LIMIT_BYTES, what = 'The body'): unknown {
-  if (bytes.length === 0) throw refusedBody(`${what} is empty. It must be a JSON object, such as {"url": "https://example.com"}.`);
+  if (bytes.length === 0)
+    throw refusedBody(`${what} is empty. It must be a JSON object, such as {"url": "https://example.com"}.`);
   if (bytes.length > limitBytes) throw bodyTooLarge(limitBytes, what);
   refuseShape(bytes, what);
   const text = decode(bytes, what);
@@ -52,7 +53,8 @@ function refuseShape(bytes: Buffer, what: string): void {
     } else if (byte === COMMA) {
       if (++values > VALUES_MAX) throw refusedBody(`${what} has more than ${VALUES_MAX} values.`);
     } else if (OPENING.has(byte)) {
-      if (++depth > BODY_DEPTH_LIMIT_LEVELS) throw refusedBody(`${what} is nested deeper than ${BODY_DEPTH_LIMIT_LEVELS} levels.`);
+      if (++depth > BODY_DEPTH_LIMIT_LEVELS)
+        throw refusedBody(`${what} is nested deeper than ${BODY_DEPTH_LIMIT_LEVELS} levels.`);
     } else if (CLOSING.has(byte)) depth--;
   }
 }
@@ -80,13 +82,15 @@ function parse(text: string, what: string): unknown {
  */
 function refuseTrickery(value: unknown, path: readonly string[]): void {
   if (typeof value === 'string') {
-    if (/\p{Surrogate}/u.test(value)) throw invalidField(path.join('.'), 'must be well-formed Unicode (lone surrogate)');
+    if (/\p{Surrogate}/u.test(value))
+      throw invalidField(path.join('.'), 'must be well-formed Unicode (lone surrogate)');
     return;
   }
   if (value === null || typeof value !== 'object') return;
   for (const [key, item] of Object.entries(value)) {
     if (key === '__proto__') throw invalidField([...path, key].join('.'), 'Unknown field `__proto__`.');
-    if (/\p{Surrogate}/u.test(key)) throw invalidField(path.join('.'), 'Unknown field (its name is not well-formed Unicode).');
+    if (/\p{Surrogate}/u.test(key))
+      throw invalidField(path.join('.'), 'Unknown field (its name is not well-formed Unicode).');
     refuseTrickery(item, [...path, key]);
   }
 }

@@ -5,7 +5,18 @@ import { normalizeTargetUrl, type TargetUrl } from './read-url.js';
 
 /** `steps` of a capture request (extensions.md, Steps): what is done to the page before its picture. */
 
-type Member = 'selector' | 'hidden' | 'text' | 'secret' | 'key' | 'value' | 'uncheck' | 'url' | 'expression' | 'script' | 'ms';
+type Member =
+  | 'selector'
+  | 'hidden'
+  | 'text'
+  | 'secret'
+  | 'key'
+  | 'value'
+  | 'uncheck'
+  | 'url'
+  | 'expression'
+  | 'script'
+  | 'ms';
 
 interface Form {
   /** Exactly one member of each group is given. */
@@ -35,10 +46,14 @@ const code = () => limited(limits.CUSTOM_CODE_MAX_CHARS).trim().min(1).optional(
 
 const members = {
   selector: selector().meta({
-    description: 'Playwright\'s selector, such as CSS, `text=Sign in` or `role=button[name="Save"]`; the first visible match counts',
+    description:
+      'Playwright\'s selector, such as CSS, `text=Sign in` or `role=button[name="Save"]`; the first visible match counts',
     example: 'text=Sign in',
   }),
-  hidden: selector().meta({ description: 'wait_for: until nothing visible matches this selector', example: '.spinner' }),
+  hidden: selector().meta({
+    description: 'wait_for: until nothing visible matches this selector',
+    example: '.spinner',
+  }),
   text: limited(limits.STEP_TEXT_MAX_CHARS).optional().meta({
     description: 'type: the new content of the field; wait_for: until this text is visible',
     example: 'ada@example.com',
@@ -54,10 +69,13 @@ const members = {
     .min(1)
     .optional()
     .meta({ description: 'press: a key, such as Enter or Control+A', example: 'Enter' }),
-  value: limited(limits.STEP_TEXT_MAX_CHARS).optional().meta({ description: 'select: value or label of the option', example: 'de' }),
+  value: limited(limits.STEP_TEXT_MAX_CHARS)
+    .optional()
+    .meta({ description: 'select: value or label of the option', example: 'de' }),
   uncheck: z.boolean().optional().meta({ description: 'check: remove the check mark instead', example: true }),
   url: limited(limits.URL_MAX_BYTES).trim().min(1).optional().meta({
-    description: 'go_to: public HTTP or HTTPS address; wait_for: until the address of the page is this, where `*` is any text',
+    description:
+      'go_to: public HTTP or HTTPS address; wait_for: until the address of the page is this, where `*` is any text',
     example: 'https://example.com/account',
   }),
   expression: code().meta({
@@ -70,15 +88,23 @@ const members = {
     example: "document.querySelector('details').open = true",
     mcp: false,
   }),
-  ms: z.int().min(0).max(limits.DELAY_MS.max).optional().meta({ description: "wait_for: ms of the page's time", example: 500 }),
+  ms: z
+    .int()
+    .min(0)
+    .max(limits.DELAY_MS.max)
+    .optional()
+    .meta({ description: "wait_for: ms of the page's time", example: 500 }),
 };
 
 const optional = z.boolean().default(false).meta({ description: 'whether the capture goes on if the step fails' });
-const action = (actions: readonly StepAction[]) => z.enum(actions).meta({ description: 'what to do', example: 'click' });
+const action = (actions: readonly StepAction[]) =>
+  z.enum(actions).meta({ description: 'what to do', example: 'click' });
 
-export const stepSchema = z.strictObject({ action: action(ACTIONS), ...members, optional }).superRefine((step, context) => {
-  for (const { path, message } of stepProblems(step)) context.addIssue({ code: 'custom', path: [path], message });
-});
+export const stepSchema = z
+  .strictObject({ action: action(ACTIONS), ...members, optional })
+  .superRefine((step, context) => {
+    for (const { path, message } of stepProblems(step)) context.addIssue({ code: 'custom', path: [path], message });
+  });
 
 const { secret: _secret, expression: _expression, script: _script, ...agentMembers } = members;
 /** Steps for agents: without secrets and scripts. */
@@ -96,24 +122,31 @@ function stepProblems(step: Step): { path: string; message: string }[] {
   const known = [...needs.flat(), ...may];
   const problems = given
     .filter((name) => !known.includes(name))
-    .map((path) => ({ path: path as string, message: `does not apply to ${step.action}, which takes ${named(known, 'and')}` }));
+    .map((path) => ({
+      path: path as string,
+      message: `does not apply to ${step.action}, which takes ${named(known, 'and')}`,
+    }));
   for (const group of needs) {
     const ones = group.filter((name) => given.includes(name));
     if (ones.length === 0)
       problems.push({
         path: group[0] ?? '',
-        message: group.length === 1 ? `is required for ${step.action}` : `is required, or ${named(group.slice(1), 'or')}`,
+        message:
+          group.length === 1 ? `is required for ${step.action}` : `is required, or ${named(group.slice(1), 'or')}`,
       });
     if (ones.length > 1) problems.push({ path: ones[1] ?? '', message: `cannot be combined with \`${ones[0]}\`` });
   }
-  if (step.action === 'wait_for' && step.text?.trim() === '') problems.push({ path: 'text', message: 'must not be empty' });
+  if (step.action === 'wait_for' && step.text?.trim() === '')
+    problems.push({ path: 'text', message: 'must not be empty' });
   const target = targetOf(step);
   if (target !== null && 'problem' in target) problems.push({ path: 'url', message: target.problem });
   return problems;
 }
 
 function named(names: readonly string[], joint: 'and' | 'or'): string {
-  return new Intl.ListFormat('en-GB', { type: joint === 'and' ? 'conjunction' : 'disjunction' }).format(names.map((name) => `\`${name}\``));
+  return new Intl.ListFormat('en-GB', { type: joint === 'and' ? 'conjunction' : 'disjunction' }).format(
+    names.map((name) => `\`${name}\``),
+  );
 }
 
 function targetOf({ action: name, url }: Step): TargetUrl | null {

@@ -87,7 +87,9 @@ export function parseSubmission(given: unknown, rules: SubmissionRules): Submiss
 function withPlainFormats(body: unknown): unknown {
   if (!isObject(body)) return body;
   const plain = (fields: object) => ('format' in fields ? { ...fields, format: plainFormat(fields.format) } : fields);
-  const captures = Array.isArray(body.captures) ? { captures: body.captures.map((one) => (isObject(one) ? plain(one) : one)) } : {};
+  const captures = Array.isArray(body.captures)
+    ? { captures: body.captures.map((one) => (isObject(one) ? plain(one) : one)) }
+    : {};
   return { ...plain(body), ...captures };
 }
 
@@ -95,7 +97,11 @@ function withPlainFormats(body: unknown): unknown {
 function refuse(issues: RequestIssue[]): void {
   const [first] = issues;
   if (first === undefined) return;
-  throw new CaptureError({ code: 'unsupported_option', message: `\`${first.path}\` ${first.message}`, details: { issues } });
+  throw new CaptureError({
+    code: 'unsupported_option',
+    message: `\`${first.path}\` ${first.message}`,
+    details: { issues },
+  });
 }
 
 /**
@@ -113,7 +119,10 @@ export function parseFields<Schema extends z.ZodObject>(schema: Schema, fields: 
 export function invalidRequest(issues: RequestIssue[]): CaptureError {
   const first = issues[0] ?? { path: '', message: 'The request is not valid.' };
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more in details.issues)` : '';
-  const text = first.message.startsWith('Unknown field') || first.path === '' ? first.message : `\`${first.path}\` ${first.message}`;
+  const text =
+    first.message.startsWith('Unknown field') || first.path === ''
+      ? first.message
+      : `\`${first.path}\` ${first.message}`;
   return new CaptureError({ code: 'invalid_request', message: text + more, details: { issues } });
 }
 
@@ -144,7 +153,8 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules, body: un
   const asked = toCaptureOptions(wire);
   const options = {
     ...asked,
-    tolerate: wire.tolerate === undefined ? TOLERATED_CODES.filter((code) => rules.tolerate?.includes(code)) : asked.tolerate,
+    tolerate:
+      wire.tolerate === undefined ? TOLERATED_CODES.filter((code) => rules.tolerate?.includes(code)) : asked.tolerate,
     explain: rules.explain === true || wire.inspect_page,
     files: rules.files ?? null,
     ...rules.set,
@@ -269,7 +279,8 @@ function measured(origin: string, value: unknown): string {
 /** Whether a value must not be repeated in a response, whatever its type. */
 function isSecret(path: readonly PropertyKey[]): boolean {
   const [field] = path;
-  if (field === 'headers' || field === 'upload' || field === 'cookies' || field === 'storage_state' || field === 'html') return true;
+  if (field === 'headers' || field === 'upload' || field === 'cookies' || field === 'storage_state' || field === 'html')
+    return true;
   if (field === 'steps') return path.at(-1) !== 'action';
   if (path.length === 1 && field === 'http_credentials') return true;
   if (path.length === 1) return field === 'webhook' || field === 'proxy';

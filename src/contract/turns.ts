@@ -54,7 +54,9 @@ export class Turns {
       this.#turn = 0;
     }
     while (this.#running < this.atOnce && this.#waiting.size > 0) {
-      const next = [...this.#waiting].reduce((one, other) => (this.#spentOf(other.account) < this.#spentOf(one.account) ? other : one));
+      const next = [...this.#waiting].reduce((one, other) =>
+        this.#spentOf(other.account) < this.#spentOf(one.account) ? other : one,
+      );
       this.#waiting.delete(next);
       this.#running++;
       this.#turn = Math.max(this.#turn, this.#spentOf(next.account));

@@ -51,9 +51,15 @@ const scheduleSchema = z
       .optional()
       .meta({ description: 'IANA time zone of `cron`. Default: UTC', example: 'Europe/Berlin' }),
     every: limited(10)
-      .refine((value) => (intervalMs(value) ?? 0) > 0, 'must be a whole number with a unit (s, m, h, d or w), such as 15m')
+      .refine(
+        (value) => (intervalMs(value) ?? 0) > 0,
+        'must be a whole number with a unit (s, m, h, d or w), such as 15m',
+      )
       .optional()
-      .meta({ description: 'in place of `cron`: the time from one run to the next; the first run is made at once', example: '15m' }),
+      .meta({
+        description: 'in place of `cron`: the time from one run to the next; the first run is made at once',
+        example: '15m',
+      }),
   })
   .superRefine(({ cron, every, timezone }, context) => {
     if ((cron === undefined) === (every === undefined))
@@ -124,10 +130,10 @@ const SENDS = {
       subject: line(SUBJECT_MAX_CHARS)
         .optional()
         .meta({ description: 'subject. Default: the event and the name of the watch', example: 'The sales dashboard' }),
-      attach: z
-        .enum(['picture', 'pdf', 'none'])
-        .default('none')
-        .meta({ description: 'what is attached besides the inline picture: the whole picture, a PDF of it, or nothing', example: 'pdf' }),
+      attach: z.enum(['picture', 'pdf', 'none']).default('none').meta({
+        description: 'what is attached besides the inline picture: the whole picture, a PDF of it, or nothing',
+        example: 'pdf',
+      }),
     })
     .optional()
     .meta({ description: 'an e-mail, by the SMTP server of the operator' }),
@@ -144,7 +150,8 @@ const SENDS = {
   upload: z
     .strictObject({
       url_template: limited(URL_MAX_BYTES).min(1).meta({
-        description: 'receives the picture by PUT; `{watch}`, `{run}`, `{date}`, `{time}` and `{format}` are filled in; write-only',
+        description:
+          'receives the picture by PUT; `{watch}`, `{run}`, `{date}`, `{time}` and `{format}` are filled in; write-only',
         example: 'https://bucket.example.com/{date}/{run}.{format}',
         writeOnly: true,
       }),
@@ -184,10 +191,14 @@ const fields = {
   request: z
     .lazy(() => captureRequestSchema)
     .meta({
-      description: 'what is captured: any capture request, as png unless it says otherwise, and anew in every run. Shown without secrets',
+      description:
+        'what is captured: any capture request, as png unless it says otherwise, and anew in every run. Shown without secrets',
       example: { url: 'https://example.com/pricing', full_page: true },
     }),
-  schedule: scheduleSchema.meta({ description: 'when it runs', example: { cron: '0 8 * * MON', timezone: 'Europe/Berlin' } }),
+  schedule: scheduleSchema.meta({
+    description: 'when it runs',
+    example: { cron: '0 8 * * MON', timezone: 'Europe/Berlin' },
+  }),
   starts_at: time('it does not run before; ISO 8601 or Unix milliseconds, null for no limit'),
   ends_at: time('it does not run after; ISO 8601 or Unix milliseconds, null for no limit'),
   paused: z.boolean().default(false).meta({ description: 'whether it runs on request only', example: false }),
@@ -198,9 +209,13 @@ const fields = {
   compare: compareSchema
     .nullable()
     .default(null)
-    .meta({ description: 'how pixels are compared. Default: as POST /v1/compare, unless `text` is true', example: { above: 0.001 } }),
+    .meta({
+      description: 'how pixels are compared. Default: as POST /v1/compare, unless `text` is true',
+      example: { above: 0.001 },
+    }),
   text: z.boolean().default(false).meta({
-    description: 'compare the readable text (at most 12,000 characters of Markdown); pixels then count only with `compare`',
+    description:
+      'compare the readable text (at most 12,000 characters of Markdown); pixels then count only with `compare`',
     example: false,
   }),
   against: z
@@ -217,8 +232,18 @@ const fields = {
     }),
   keep: z
     .strictObject({
-      runs: z.int().min(1).max(KEEP.runs.max).default(KEEP.runs.default).meta({ description: 'number of runs', example: 100 }),
-      days: z.int().min(1).max(KEEP.days.max).default(KEEP.days.default).meta({ description: 'age of runs in days', example: 90 }),
+      runs: z
+        .int()
+        .min(1)
+        .max(KEEP.runs.max)
+        .default(KEEP.runs.default)
+        .meta({ description: 'number of runs', example: 100 }),
+      days: z
+        .int()
+        .min(1)
+        .max(KEEP.days.max)
+        .default(KEEP.days.default)
+        .meta({ description: 'age of runs in days', example: 90 }),
     })
     .prefault({})
     .meta({ description: 'how long runs and their pictures are kept', example: { runs: 100, days: 90 } }),
@@ -279,7 +304,9 @@ export function receiversOf(send: readonly Send[]): { path: string; url: string 
   return send.flatMap(({ webhook, slack, upload }, index) => [
     ...(webhook === undefined ? [] : [{ path: `send.${index}.webhook.url`, url: webhook.url }]),
     ...(slack === undefined ? [] : [{ path: `send.${index}.slack.url`, url: slack.url }]),
-    ...(upload === undefined ? [] : [{ path: `send.${index}.upload.url_template`, url: filledIn(upload.url_template, SAMPLE) }]),
+    ...(upload === undefined
+      ? []
+      : [{ path: `send.${index}.upload.url_template`, url: filledIn(upload.url_template, SAMPLE) }]),
   ]);
 }
 
@@ -327,8 +354,10 @@ export function maskedRequest(request: object, known: readonly Field[] = FIELD_L
 
 function masked(field: Field, value: unknown): unknown {
   if (field.writeOnly || field.name === 'storage_state') return MASK;
-  if (field.name === 'headers' && isObject(value)) return Object.fromEntries(Object.keys(value).map((name) => [name, MASK]));
-  if (Array.isArray(value)) return value.map((one) => (isObject(one) ? maskedRequest(one, field.item?.members ?? []) : one));
+  if (field.name === 'headers' && isObject(value))
+    return Object.fromEntries(Object.keys(value).map((name) => [name, MASK]));
+  if (Array.isArray(value))
+    return value.map((one) => (isObject(one) ? maskedRequest(one, field.item?.members ?? []) : one));
   return isObject(value) ? maskedRequest(value, field.members) : value;
 }
 
@@ -438,7 +467,10 @@ const nullable = {
       .nullable()
       .meta({ description: `${description}; Unix milliseconds`, example: EXAMPLE_TIME_MS }),
   link: (description: string) =>
-    z.string().nullable().meta({ description, example: 'https://shots.example.com/artifacts/abcdefghijklmnopqrstuvwxyz234567.png' }),
+    z
+      .string()
+      .nullable()
+      .meta({ description, example: 'https://shots.example.com/artifacts/abcdefghijklmnopqrstuvwxyz234567.png' }),
 };
 
 const messageSchema = z
@@ -447,7 +479,9 @@ const messageSchema = z
     send: z.int().meta({ description: 'index of the entry of `send`', example: 0 }),
     kind: z.enum(SEND_KINDS as [SendKind, ...SendKind[]]).meta({ description: 'kind of the entry', example: 'email' }),
     event: z.enum(WATCH_EVENTS).meta({ description: 'what it tells', example: 'watch.changed' }),
-    state: z.enum(['pending', 'delivered', 'failed']).meta({ description: 'state of the delivery', example: 'delivered' }),
+    state: z
+      .enum(['pending', 'delivered', 'failed'])
+      .meta({ description: 'state of the delivery', example: 'delivered' }),
     attempts: z.int().meta({ description: 'attempts of this generation so far', example: 1 }),
     generation: z.int().meta({ description: 'starts at 1; each redelivery adds 1', example: 1 }),
     last_status: z.int().nullable().meta({ description: 'status of the last answer', example: 200 }),
@@ -460,7 +494,9 @@ const messageSchema = z
 const runFields = {
   id: text('id of the run', 'run_01K9Z8Y7X6W5V4T3S2R1Q0P9N8'),
   watch_id: text('id of the watch', 'wat_01K9Z8Y7X6W5V4T3S2R1Q0P9N8'),
-  cause: z.enum(['schedule', 'request']).meta({ description: 'whether the schedule or a request has started it', example: 'schedule' }),
+  cause: z
+    .enum(['schedule', 'request'])
+    .meta({ description: 'whether the schedule or a request has started it', example: 'schedule' }),
   due_at: z.number().meta({ description: 'when it was due; Unix milliseconds', example: EXAMPLE_TIME_MS }),
   state: z.enum(RUN_STATES).meta({ description: 'state of the run', example: 'changed' }),
   attempts: z.int().meta({ description: 'captures so far', example: 1 }),
@@ -471,19 +507,27 @@ const runFields = {
     .nullable()
     .meta({ description: 'changed pixels as a share of all, from 0 to 1; null if none were compared', example: 0.031 }),
   approved: z.boolean().meta({ description: 'whether it is the baseline of `"against": "approved"`', example: false }),
-  job_id: z.string().nullable().meta({ description: 'id of its latest capture', example: 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8' }),
+  job_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'id of its latest capture', example: 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8' }),
   picture_url: nullable.link('its picture or PDF'),
   changes_url: nullable.link('both pictures with what has changed outlined (webp)'),
-  diff: z.string().nullable().meta({ description: 'unified diff of the readable text; of page content, untrusted', example: null }),
+  diff: z
+    .string()
+    .nullable()
+    .meta({ description: 'unified diff of the readable text; of page content, untrusted', example: null }),
   error: z
     .object({
       code: z.string().meta({ description: 'stable code of the error', example: 'target_error' }),
-      message: z.string().meta({ description: 'what went wrong, in English', example: 'The target answered with HTTP status 500.' }),
-      retriable: z.boolean().meta({ description: 'whether another attempt may succeed', example: true }),
-      docs_url: z
+      message: z
         .string()
-        .optional()
-        .meta({ description: 'page of the documentation about the code', example: 'http://127.0.0.1:3000/docs/errors#target_error' }),
+        .meta({ description: 'what went wrong, in English', example: 'The target answered with HTTP status 500.' }),
+      retriable: z.boolean().meta({ description: 'whether another attempt may succeed', example: true }),
+      docs_url: z.string().optional().meta({
+        description: 'page of the documentation about the code',
+        example: 'http://127.0.0.1:3000/docs/errors#target_error',
+      }),
     })
     .nullable()
     .meta({ description: 'why it failed or was skipped', example: null }),
@@ -500,11 +544,14 @@ export const watchSchema = z
     request: z
       .record(z.string(), z.unknown())
       .meta({ description: 'the capture request, without secrets', example: { url: 'https://example.com/' } }),
-    send: z.array(z.record(z.string(), z.unknown())).meta({ description: 'where results are sent, without secrets', example: [] }),
+    send: z
+      .array(z.record(z.string(), z.unknown()))
+      .meta({ description: 'where results are sent, without secrets', example: [] }),
     created_at: z.number().meta({ description: 'Unix milliseconds', example: EXAMPLE_TIME_MS }),
-    updated_at: z
-      .number()
-      .meta({ description: 'Unix milliseconds; a change to what it is already changes nothing', example: EXAMPLE_TIME_MS }),
+    updated_at: z.number().meta({
+      description: 'Unix milliseconds; a change to what it is already changes nothing',
+      example: EXAMPLE_TIME_MS,
+    }),
     next_run_at: nullable.time('when it runs next; null if it does not'),
     failures: z.int().meta({ description: 'failed runs in a row', example: 0 }),
     last_run: runSchema.nullable().meta({ description: 'the latest run; null before the first', example: null }),
@@ -539,7 +586,11 @@ export function toWireRun(run: WatchRun, watch: Pick<Watch, 'approvedRun'>, { ba
   };
 }
 
-export function toWireWatch(watch: Watch, { lastRun, feedUrl }: { lastRun: WatchRun | null; feedUrl: string }, places: PublicPlaces) {
+export function toWireWatch(
+  watch: Watch,
+  { lastRun, feedUrl }: { lastRun: WatchRun | null; feedUrl: string },
+  places: PublicPlaces,
+) {
   const { definition } = watch;
   return {
     id: watch.id,
@@ -558,7 +609,13 @@ export function toWireWatch(watch: Watch, { lastRun, feedUrl }: { lastRun: Watch
 export function toWireMessage(message: WatchMessage) {
   const { id, target, kind, event, state, attempts, generation } = message;
   return {
-    ...{ id, send: target, kind, event, state, attempts, generation },
+    id,
+    send: target,
+    kind,
+    event,
+    state,
+    attempts,
+    generation,
     last_status: message.lastStatus,
     last_error: message.lastError,
     next_attempt_at: message.dueAt,

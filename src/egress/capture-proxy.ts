@@ -1,12 +1,25 @@
 import { once } from 'node:events';
-import { Agent, type ClientRequestArgs, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  Agent,
+  type ClientRequestArgs,
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { readUrl } from '../contract/read-url.js';
 import { codeOf, DialFailure } from './dial.js';
 import { type CaptureProxy, EgressRefused, type OwnHost, type Passage, type Refusal } from './egress.js';
-import { exchangeCode, forwardRequest, HEADERS_LIMIT_BYTES, type PlainRoute, type PlainTarget } from './forward-request.js';
+import {
+  exchangeCode,
+  forwardRequest,
+  HEADERS_LIMIT_BYTES,
+  type PlainRoute,
+  type PlainTarget,
+} from './forward-request.js';
 import { portOf } from './host-name.js';
 import { OutboundRoute, type OutboundRules, type ProxyTarget } from './outbound-route.js';
 import { ProxyRefusal } from './proxy-handshakes.js';
@@ -190,7 +203,13 @@ export class LoopbackCaptureProxy implements CaptureProxy {
     const way = this.#open();
     const proxy = way.proxyFor(target);
     if (!proxy?.absoluteForm) {
-      return { pooled: this.#agents.pooled, fresh: this.#agents.fresh, absoluteForm: false, authorization: null, settled: () => {} };
+      return {
+        pooled: this.#agents.pooled,
+        fresh: this.#agents.fresh,
+        absoluteForm: false,
+        authorization: null,
+        settled: () => {},
+      };
     }
     // The browser uses one connection for several destinations, so each request is checked, not each connection.
     await way.authorize({ ...target, exempt: false });
@@ -213,7 +232,8 @@ export class LoopbackCaptureProxy implements CaptureProxy {
   }
 
   #open(): OutboundRoute {
-    if (this.#way === null || this.#closing.signal.aborted) throw new DialFailure('ECONNABORTED', 'the proxy is closed');
+    if (this.#way === null || this.#closing.signal.aborted)
+      throw new DialFailure('ECONNABORTED', 'the proxy is closed');
     return this.#way;
   }
 
@@ -221,7 +241,8 @@ export class LoopbackCaptureProxy implements CaptureProxy {
     const { host, port } = target;
     const code = exchangeCode(error);
     const proxy = this.#way?.proxyFor(target);
-    const unanswered = proxy?.absoluteForm && !(error instanceof EgressRefused) ? proxy.unanswered(`no answer (${code})`) : null;
+    const unanswered =
+      proxy?.absoluteForm && !(error instanceof EgressRefused) ? proxy.unanswered(`no answer (${code})`) : null;
     this.#note({ host, port }, unanswered ?? error, code);
   }
 
@@ -267,7 +288,10 @@ class DialingAgent extends Agent {
     this.#dial = dialTo;
   }
 
-  override createConnection(options: ClientRequestArgs, callback?: (error: Error | null, socket: Duplex) => void): undefined {
+  override createConnection(
+    options: ClientRequestArgs,
+    callback?: (error: Error | null, socket: Duplex) => void,
+  ): undefined {
     this.#dial({ host: options.host ?? '', port: Number(options.port) }).then(
       (socket) => callback?.(null, socket),
       // On failure there is no socket to pass; Node's own agents omit it as well.

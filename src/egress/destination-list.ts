@@ -28,7 +28,10 @@ const ALLOWED = 'a comma-separated list of CIDR, IP, host, *.zone, host:port, or
  * @param setting name of the setting, for the error
  * @throws ConfigError for any other entry
  */
-export function parseDestinations(entries: readonly string[], setting = 'STILLFRAME_ALLOW_DESTINATIONS'): DestinationList {
+export function parseDestinations(
+  entries: readonly string[],
+  setting = 'STILLFRAME_ALLOW_DESTINATIONS',
+): DestinationList {
   const parsed = entries.map((text) => parseNamed(text, setting));
   return {
     isEmpty: parsed.length === 0,
@@ -55,7 +58,8 @@ function parseEntry(text: string): Entry {
   if (text === '*') return { kind: 'all' };
   const range = parseRange(text);
   if (range !== null) return { kind: 'range', range, port: null };
-  const [, host = '', digits] = /^(\[[^\]]*\]|[^:/]*|[0-9a-f.]*:[0-9a-f.]*:[0-9a-f:.]*)(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  const [, host = '', digits] =
+    /^(\[[^\]]*\]|[^:/]*|[0-9a-f.]*:[0-9a-f.]*:[0-9a-f:.]*)(?::(\d{1,5}))?$/i.exec(text) ?? [];
   const port = digits === undefined ? null : Number(digits);
   if (port !== null && (port < 1 || port > 65_535)) throw wrong();
   if (host.startsWith('*.')) return { kind: 'zone', suffix: `.${nameOf(host.slice(2))}`, port };

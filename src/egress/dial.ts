@@ -52,7 +52,10 @@ export function dial(addresses: readonly string[], port: number, signal: AbortSi
       autoSelectFamily: true,
       noDelay: true,
     });
-    const timer = setTimeout(() => fail(new DialFailure('ETIMEDOUT', 'the connection took too long')), CONNECT_TIMEOUT_MS);
+    const timer = setTimeout(
+      () => fail(new DialFailure('ETIMEDOUT', 'the connection took too long')),
+      CONNECT_TIMEOUT_MS,
+    );
     const abandon = () => fail(new DialFailure('ECONNABORTED', 'the connection is no longer needed'));
     const settle = () => {
       clearTimeout(timer);

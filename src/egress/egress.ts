@@ -133,7 +133,9 @@ export interface PublicFetch {
   quiet?: boolean;
 }
 
-export type HostVerdict = { ok: true; addresses: string[] } | { ok: false; reason: Refusal['reason']; temporary: boolean };
+export type HostVerdict =
+  | { ok: true; addresses: string[] }
+  | { ok: false; reason: Refusal['reason']; temporary: boolean };
 
 export interface Egress extends AsyncDisposable {
   /** Whether a URL is refused without a look-up (literal private address, localhost names, metadata names). */

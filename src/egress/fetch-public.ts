@@ -35,7 +35,11 @@ export interface FetchRoute {
  * @param ca PEM certificates to trust instead of the system's
  * @throws EgressRefused, the transport's error, or the DOMException `TimeoutError` / the signal's reason
  */
-export async function fetchPublic(route: FetchRoute, request: PublicFetch, ca: string[] | undefined): Promise<PublicResponse> {
+export async function fetchPublic(
+  route: FetchRoute,
+  request: PublicFetch,
+  ca: string[] | undefined,
+): Promise<PublicResponse> {
   const deadline = AbortSignal.timeout(request.timeoutMs);
   const signal = request.signal === null ? deadline : AbortSignal.any([deadline, request.signal]);
   signal.throwIfAborted();
@@ -84,7 +88,10 @@ async function exchange(route: FetchRoute, { request, ca, signal }: Exchange): P
   }
 }
 
-async function open(route: FetchRoute, { url, ca, signal }: { url: URL; ca: string[] | undefined; signal: AbortSignal }): Promise<Socket> {
+async function open(
+  route: FetchRoute,
+  { url, ca, signal }: { url: URL; ca: string[] | undefined; signal: AbortSignal },
+): Promise<Socket> {
   const socket = await (route.inAbsoluteForm ?? route).connect(signal);
   if (url.protocol !== 'https:') return socket;
   return startTls(socket, { host: url.hostname, ca, timeoutMs: CONNECT_TIMEOUT_MS }, signal);
@@ -111,12 +118,17 @@ const TOO_LONG = 'Informational answers without end';
 function createPatience(tooLong: () => Error): NonNullable<Dispatcher.RequestOptions['onInfo']> {
   let bytes = 0;
   return ({ headers }) => {
-    bytes += STATUS_LINE_BYTES + Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + String(value).length, 0);
+    bytes +=
+      STATUS_LINE_BYTES +
+      Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + String(value).length, 0);
     if (bytes > HEADERS_LIMIT_BYTES) throw tooLong();
   };
 }
 
-async function readBody(stream: AsyncIterable<Uint8Array>, maxBytes: number): Promise<{ body: Uint8Array; truncated: boolean }> {
+async function readBody(
+  stream: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<{ body: Uint8Array; truncated: boolean }> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of stream) {

@@ -72,7 +72,11 @@ export interface Forwarding {
 /**
  * Forwards one plain-http request of the browser. Every failure ends as a broken response, never as a page; `failed` gets the cause.
  */
-export async function forwardRequest(forwarding: Forwarding, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function forwardRequest(
+  forwarding: Forwarding,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const target = readTarget(request.url ?? '');
   if (target === null) return breakOff(response);
   try {
@@ -131,7 +135,11 @@ async function exchange(forwarding: Forwarding, exchanged: Exchange): Promise<In
 /** RFC 9110, 9.2.2 and 9.3.1: whether a request may be repeated if a reused connection turns out to be closed. */
 function isRepeatable(request: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  return /^(GET|HEAD|OPTIONS)$/.test(request.method ?? '') && (length === undefined || length === '0') && encoding === undefined;
+  return (
+    /^(GET|HEAD|OPTIONS)$/.test(request.method ?? '') &&
+    (length === undefined || length === '0') &&
+    encoding === undefined
+  );
 }
 
 function send(route: PlainRoute, agent: Agent, { target, request }: Exchange): ClientRequest {
@@ -165,7 +173,11 @@ async function relay(
 ): Promise<void> {
   forwarding.moved(target, headBytes(incoming));
   response.sendDate = false;
-  response.writeHead(incoming.statusCode ?? 502, printable(incoming.statusMessage ?? ''), responseHeaders(incoming.rawHeaders));
+  response.writeHead(
+    incoming.statusCode ?? 502,
+    printable(incoming.statusMessage ?? ''),
+    responseHeaders(incoming.rawHeaders),
+  );
   // Sends the head together with the first bytes of the body if they are already here, else on its own.
   const flush = setImmediate(() => response.flushHeaders());
   await new Promise<void>((resolve, reject) => {
@@ -225,7 +237,9 @@ function endToEnd(rawHeaders: readonly string[], hopByHop: ReadonlySet<string>):
     // RFC 9112, 6.3: a content-length in addition is invalid, and would allow response smuggling.
     if (lower === 'transfer-encoding') dropped.add('content-length');
   }
-  return fields.flatMap(({ name, lower, value }) => (!dropped.has(lower) && isWritable(name, value) ? [name, value] : []));
+  return fields.flatMap(({ name, lower, value }) =>
+    !dropped.has(lower) && isWritable(name, value) ? [name, value] : [],
+  );
 }
 
 function fieldsOf(rawHeaders: readonly string[]): { name: string; lower: string; value: string }[] {

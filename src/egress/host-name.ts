@@ -59,7 +59,12 @@ export function readHost(host: string): HostSpelling {
 /** The WHATWG form: lower case, punycode, normalized address. null if browsers cannot parse it. */
 function canonicalHost(host: string): string | null {
   const bracketed = isIP(host) === 6 ? `[${host}]` : host;
-  if (bracketed === '' || /[\u0000-\u0020\u007f/?#@\\]/.test(bracketed) || /:\d*$/.test(bracketed.replace(/^\[[^\]]*\]/, ''))) return null;
+  if (
+    bracketed === '' ||
+    /[\u0000-\u0020\u007f/?#@\\]/.test(bracketed) ||
+    /:\d*$/.test(bracketed.replace(/^\[[^\]]*\]/, ''))
+  )
+    return null;
   return readUrl(`http://${bracketed}/`)?.hostname ?? null;
 }
 

@@ -8,7 +8,12 @@ import type { Resolve } from './resolve-host.js';
 /** Addresses of localhost, whatever a name server answers (RFC 6761, 6.3). */
 const LOOPBACK = ['127.0.0.1', '::1'];
 /** Names of cloud metadata services; most of their addresses are listed as well. */
-const METADATA_NAMES = new Set(['metadata.google.internal', 'metadata.goog', 'metadata.azure.internal', 'instance-data.ec2.internal']);
+const METADATA_NAMES = new Set([
+  'metadata.google.internal',
+  'metadata.goog',
+  'metadata.azure.internal',
+  'instance-data.ec2.internal',
+]);
 
 /** A verdict, with the reason of a refusal for the log. */
 export type Judgement = HostVerdict & { why?: string };
@@ -34,11 +39,17 @@ export interface Judging extends DestinationRules {
 export async function judgeHost(judging: Judging, host: string, port: number): Promise<Judgement> {
   const spelling = readHost(host);
   const known = judgeSpelling(judging, spelling, port);
-  if (known !== null || spelling.kind === 'nonsense' || spelling.kind === 'address') return known ?? refuse('blocked_name', 'unreadable');
+  if (known !== null || spelling.kind === 'nonsense' || spelling.kind === 'address')
+    return known ?? refuse('blocked_name', 'unreadable');
   if (spelling.kind === 'loopback-name') return judgeAddresses(judging, { spelling, addresses: LOOPBACK, port });
   const answer = await judging.resolve(spelling.name);
   if ('unresolvable' in answer) {
-    return { ok: false, reason: 'unresolvable', temporary: answer.temporary, why: `the look-up failed with ${answer.unresolvable}` };
+    return {
+      ok: false,
+      reason: 'unresolvable',
+      temporary: answer.temporary,
+      why: `the look-up failed with ${answer.unresolvable}`,
+    };
   }
   return judgeAddresses(judging, { spelling, addresses: answer.addresses, port });
 }
@@ -50,7 +61,8 @@ export async function judgeHost(judging: Judging, host: string, port: number): P
  */
 export function judgeSpelling(rules: DestinationRules, spelling: HostSpelling, port: number): Judgement | null {
   const { allow, deny } = rules;
-  if ('name' in spelling && METADATA_NAMES.has(spelling.name)) return refuse('blocked_name', 'it names a metadata service');
+  if ('name' in spelling && METADATA_NAMES.has(spelling.name))
+    return refuse('blocked_name', 'it names a metadata service');
   if ('name' in spelling && deny.hasName(spelling.name, port))
     return refuse('blocked_name', 'it is listed in STILLFRAME_DENY_DESTINATIONS');
   switch (spelling.kind) {
@@ -58,7 +70,9 @@ export function judgeSpelling(rules: DestinationRules, spelling: HostSpelling, p
       return refuse('blocked_name', 'it is not a valid host name');
     case 'address': {
       const why = addressProblem(rules, spelling.address, port);
-      return why === null ? { ok: true, addresses: [spelling.address] } : refuse('blocked_address', `the address is ${why}`);
+      return why === null
+        ? { ok: true, addresses: [spelling.address] }
+        : refuse('blocked_address', `the address is ${why}`);
     }
     case 'loopback-name': {
       if (allow.hasName(spelling.name, port)) return null;
@@ -67,7 +81,9 @@ export function judgeSpelling(rules: DestinationRules, spelling: HostSpelling, p
     }
     case 'special-name':
       // If the operator allows addresses, names in private zones may resolve to them: look them up.
-      return allow.hasName(spelling.name, port) || allow.hasAddresses ? null : refuse('blocked_name', 'it is not a public name');
+      return allow.hasName(spelling.name, port) || allow.hasAddresses
+        ? null
+        : refuse('blocked_name', 'it is not a public name');
     case 'reserved-name':
     case 'name':
       return null;
@@ -90,7 +106,9 @@ export function isListed(list: DestinationList, host: string, port: number): boo
   if (spelling.kind === 'nonsense') return false;
   if (spelling.kind === 'address') return list.hasAddress(spelling.address, port);
   const isLoopback = spelling.kind === 'loopback-name';
-  return list.hasName(spelling.name, port) || (isLoopback && LOOPBACK.every((address) => list.hasAddress(address, port)));
+  return (
+    list.hasName(spelling.name, port) || (isLoopback && LOOPBACK.every((address) => list.hasAddress(address, port)))
+  );
 }
 
 interface Found {
@@ -105,8 +123,10 @@ function judgeAddresses(rules: DestinationRules, { spelling, addresses, port }: 
   // Private and reserved names have no public sites: their addresses must be allowed explicitly.
   const mustBeAllowed = spelling.kind !== 'name';
   for (const address of addresses) {
-    const problem = mustBeAllowed && !given.allow.hasAddress(address, port) ? 'no public name' : addressProblem(given, address, port);
-    if (problem !== null) return refuse('blocked_address', `it resolves to ${addresses.join(', ')}; ${address}: ${problem}`);
+    const problem =
+      mustBeAllowed && !given.allow.hasAddress(address, port) ? 'no public name' : addressProblem(given, address, port);
+    if (problem !== null)
+      return refuse('blocked_address', `it resolves to ${addresses.join(', ')}; ${address}: ${problem}`);
   }
   return { ok: true, addresses };
 }

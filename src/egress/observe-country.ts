@@ -53,7 +53,10 @@ export class CountryObserver {
       return country;
     } catch (error) {
       signal?.throwIfAborted();
-      this.#options.log.warn({ err: error, proxy: proxy?.server ?? null }, 'the egress country could not be determined');
+      this.#options.log.warn(
+        { err: error, proxy: proxy?.server ?? null },
+        'the egress country could not be determined',
+      );
       throw new CaptureError({
         code: 'egress_unavailable',
         message:

@@ -79,7 +79,11 @@ class Gate implements Egress {
     const port = portOf(url);
     const known = judgeSpelling(this.#forCaptures, readHost(url.hostname), port);
     if (known === null || known.ok) return false;
-    logRefusal(this.#options.log, { host: url.hostname, port, reason: known.reason }, { why: known.why, to: 'captures', requester });
+    logRefusal(
+      this.#options.log,
+      { host: url.hostname, port, reason: known.reason },
+      { why: known.why, to: 'captures', requester },
+    );
     return true;
   }
 
@@ -90,7 +94,11 @@ class Gate implements Egress {
   async judgeHost(host: string, port: number, requester: Requester = {}): Promise<HostVerdict> {
     const verdict = await judgeEvenly(this.#forServer, { host, port });
     if (!verdict.ok)
-      logRefusal(this.#options.log, { host, port, reason: verdict.reason }, { why: verdict.why, to: 'callbacks', requester });
+      logRefusal(
+        this.#options.log,
+        { host, port, reason: verdict.reason },
+        { why: verdict.why, to: 'callbacks', requester },
+      );
     return verdict;
   }
 
@@ -101,7 +109,8 @@ class Gate implements Egress {
       resolve,
       judge: (host, port, { reach, resolve, since }) =>
         judgeEvenly({ ...this.#rulesFor(reach), resolve }, { host, port, since, proxies: this.#proxies }),
-      isAllowed: (url, lookUp) => isAllowed({ ...this.#forCaptures, resolve: lookUp }, new URL(url).hostname, portOf(new URL(url))),
+      isAllowed: (url, lookUp) =>
+        isAllowed({ ...this.#forCaptures, resolve: lookUp }, new URL(url).hostname, portOf(new URL(url))),
       maxBytes: this.#options.maxBytesPerCapture ?? CAPTURE_MAX_BYTES,
       ca: this.#ca,
       log: this.#options.log,
@@ -115,7 +124,8 @@ class Gate implements Egress {
     const url = new URL(request.url);
     const refuse = (reason: Refusal['reason'], why?: string) => {
       const refusal = { host: url.hostname, port: portOf(url), reason };
-      if (!request.quiet) logRefusal(this.#options.log, refusal, { why, to: 'callbacks', requester: request.requester ?? {} });
+      if (!request.quiet)
+        logRefusal(this.#options.log, refusal, { why, to: 'callbacks', requester: request.requester ?? {} });
       return new EgressRefused(refusal);
     };
     if (!/^https?:$/.test(url.protocol)) throw refuse('scheme');
@@ -135,7 +145,8 @@ class Gate implements Egress {
       const verdict = await judgeEvenly(judging, { host: url.hostname, port: portOf(url) });
       if (verdict.ok) return dial(verdict.addresses, portOf(url), signal);
       // A temporary failure of the name server does not refuse the destination, and is retried.
-      if (verdict.reason === 'unresolvable' && verdict.temporary) throw new DialFailure('EAI_AGAIN', verdict.why ?? 'the look-up failed');
+      if (verdict.reason === 'unresolvable' && verdict.temporary)
+        throw new DialFailure('EAI_AGAIN', verdict.why ?? 'the look-up failed');
       throw refuse(verdict.reason, verdict.why);
     };
     return { connect, inAbsoluteForm: null };
@@ -158,17 +169,28 @@ interface Question {
 }
 
 /** Checks a destination; all refusals take the same time. */
-async function judgeEvenly(judging: Judging, { host, port, since = performance.now(), proxies }: Question): Promise<Judgement> {
+async function judgeEvenly(
+  judging: Judging,
+  { host, port, since = performance.now(), proxies }: Question,
+): Promise<Judgement> {
   const verdict = refuseOwnProxies(await judgeHost(judging, host, port), port, proxies);
   if (!verdict.ok) await evenRefusal(since);
   return verdict;
 }
 
 /** Even if the operator allows loopback, a page must not reach another capture's proxy. */
-function refuseOwnProxies(verdict: Judgement, port: number, proxies: ReadonlySet<LoopbackCaptureProxy> = new Set()): Judgement {
+function refuseOwnProxies(
+  verdict: Judgement,
+  port: number,
+  proxies: ReadonlySet<LoopbackCaptureProxy> = new Set(),
+): Judgement {
   const isOwnProxy =
-    verdict.ok && verdict.addresses.some(reachesOwnProxies) && [...proxies].some((captureProxy) => captureProxy.port === port);
-  return isOwnProxy ? { ok: false, reason: 'blocked_address', temporary: false, why: 'it is a proxy port of this server' } : verdict;
+    verdict.ok &&
+    verdict.addresses.some(reachesOwnProxies) &&
+    [...proxies].some((captureProxy) => captureProxy.port === port);
+  return isOwnProxy
+    ? { ok: false, reason: 'blocked_address', temporary: false, why: 'it is a proxy port of this server' }
+    : verdict;
 }
 
 function throughProxy(captureProxy: CaptureProxy, url: URL, exempt: boolean): FetchRoute {

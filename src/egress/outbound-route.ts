@@ -116,7 +116,11 @@ export class OutboundRoute {
       await this.authorize(target);
       return this.connectToProxy(signal);
     };
-    return { connect, authorization: proxy.authorization, judge: (status, headers) => proxy.judgeAnswer(status, headers) };
+    return {
+      connect,
+      authorization: proxy.authorization,
+      judge: (status, headers) => proxy.judgeAnswer(status, headers),
+    };
   }
 
   /** @throws CallerProxyFailure, DialFailure */
@@ -139,7 +143,8 @@ export class OutboundRoute {
     const known = this.#refused.get(key);
     if (known !== undefined) throw new EgressRefused(known);
     if (host === this.passage.own?.host) throw new EgressRefused({ host, port, reason: 'unresolvable' });
-    if (this.#isShut({ host, port, exempt })) throw this.#refuse({ host, port, reason: 'has_read' }, 'the local page has read a file');
+    if (this.#isShut({ host, port, exempt }))
+      throw this.#refuse({ host, port, reason: 'has_read' }, 'the local page has read a file');
     const reach = exempt ? 'anywhere' : await this.#reachOfPages();
     const verdict = await this.#rules.judge(host, port, { reach, resolve: this.#resolve, since });
     if (verdict.ok) return verdict.addresses;

@@ -69,7 +69,8 @@ export async function connectByHttp(
   if (status >= 200 && status < 300) return;
   if (status === 407) throw new Nonsense('it rejected the credentials (407)');
   if (REFUSALS.has(status)) throw new ProxyRefusal(`it answered CONNECT with ${status}`);
-  if (status === 429 || status >= 500) throw new DialFailure('TUNNEL_REFUSED', `the caller's proxy answered CONNECT with ${status}`);
+  if (status === 429 || status >= 500)
+    throw new DialFailure('TUNNEL_REFUSED', `the caller's proxy answered CONNECT with ${status}`);
   throw new Nonsense(status === 0 ? 'it does not speak HTTP' : `it answered CONNECT with ${status}`);
 }
 

@@ -58,13 +58,17 @@ export function parseBypass(list: string | null): Bypass {
     .split(/[,;\s]+/)
     .filter((item) => item !== '')
     .map(toRule);
-  return (host, port) => rules.some((rule) => (rule.port === null || rule.port === port) && matches(rule.pattern, host));
+  return (host, port) =>
+    rules.some((rule) => (rule.port === null || rule.port === port) && matches(rule.pattern, host));
 }
 
 function toRule(item: string): Rule {
   const bare = item.toLowerCase().replace(/^[a-z][a-z0-9+.-]*:\/\//, '');
   const [, pattern = bare, digits] = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/.exec(bare) ?? [];
-  return { pattern: pattern.startsWith('.') ? `*${pattern}` : pattern, port: digits === undefined ? null : Number(digits) };
+  return {
+    pattern: pattern.startsWith('.') ? `*${pattern}` : pattern,
+    port: digits === undefined ? null : Number(digits),
+  };
 }
 
 function matches(pattern: string, host: string): boolean {

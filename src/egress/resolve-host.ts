@@ -23,7 +23,8 @@ const ASKED_AGAIN_AFTER_MS = [300, 900];
 const OTHER_FAMILY_WAIT_MS = 500;
 /** The name has no address (of this family): final, as opposed to a server failure. */
 const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'EAI_NONAME']);
-const HOSTS_FILE = process.platform === 'win32' ? join('C:', 'Windows', 'System32', 'drivers', 'etc', 'hosts') : '/etc/hosts';
+const HOSTS_FILE =
+  process.platform === 'win32' ? join('C:', 'Windows', 'System32', 'drivers', 'etc', 'hosts') : '/etc/hosts';
 /** Time limit of further look-ups while the name server has left one unanswered. */
 const SILENT_MAX_MS = 1_000;
 const SILENCE = { unresolvable: 'ETIMEOUT', temporary: true };

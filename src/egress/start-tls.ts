@@ -28,14 +28,19 @@ export async function startTls(socket: Socket, peer: TlsPeer, signal: AbortSigna
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ...(peer.ca === undefined ? {} : { ca: peer.ca }),
   });
-  const timer = setTimeout(() => secured.destroy(new DialFailure('ETIMEDOUT', 'the TLS handshake took too long')), peer.timeoutMs);
+  const timer = setTimeout(
+    () => secured.destroy(new DialFailure('ETIMEDOUT', 'the TLS handshake took too long')),
+    peer.timeoutMs,
+  );
   const abandon = () => secured.destroy(new DialFailure('ECONNABORTED', 'the connection is no longer needed'));
   using _abandoning = addAbortListener(signal, abandon);
   try {
     await new Promise<void>((resolve, reject) => {
       secured.once('secureConnect', resolve);
       secured.on('error', reject);
-      secured.once('close', () => reject(new DialFailure('ECONNRESET', 'the peer closed the connection during the TLS handshake')));
+      secured.once('close', () =>
+        reject(new DialFailure('ECONNRESET', 'the peer closed the connection during the TLS handshake')),
+      );
     });
     return secured;
   } catch (error) {

@@ -4,7 +4,14 @@ import type { Socket } from 'node:net';
 import { codeOf, DialFailure, dial } from './dial.js';
 import type { CallerProxy } from './egress.js';
 import type { Judgement } from './judge-host.js';
-import { type Credentials, connectByHttp, connectBySocks5, Nonsense, ProxyRefusal, Silence } from './proxy-handshakes.js';
+import {
+  type Credentials,
+  connectByHttp,
+  connectBySocks5,
+  Nonsense,
+  ProxyRefusal,
+  Silence,
+} from './proxy-handshakes.js';
 import { type ProxyServer, parseBypass, readProxyServer } from './proxy-server.js';
 import { startTls } from './start-tls.js';
 
@@ -42,7 +49,9 @@ export class UpstreamProxy {
     this.#server = readProxyServer(proxy.server);
     this.absoluteForm = this.#server?.scheme !== 'socks5';
     this.#credentials =
-      proxy.username === null && proxy.password === null ? null : { username: proxy.username ?? '', password: proxy.password ?? '' };
+      proxy.username === null && proxy.password === null
+        ? null
+        : { username: proxy.username ?? '', password: proxy.password ?? '' };
     this.#rules = rules;
     if (this.#server === null) this.#failure = 'it is not a valid proxy address';
   }
@@ -114,7 +123,8 @@ export class UpstreamProxy {
   judgeAnswer(status: number, headers: IncomingHttpHeaders): void {
     if (status === 407) throw this.fail('it rejected the credentials (407)');
     this.answer();
-    if (status >= 400 && isProxysOwn(headers)) throw new ProxyRefusal(`it answered with an error of its own (${status})`);
+    if (status >= 400 && isProxysOwn(headers))
+      throw new ProxyRefusal(`it answered with an error of its own (${status})`);
   }
 
   /** To be called once the proxy has answered correctly: from now on, a failed exchange is attributed to its destination. */
@@ -145,7 +155,8 @@ export class UpstreamProxy {
     const timeoutMs = PROXY_ANSWER_TIMEOUT_MS;
     using _hangingUp = addAbortListener(signal, () => socket.destroy());
     try {
-      if (this.#server?.scheme === 'socks5') await connectBySocks5(socket, target, { credentials: this.#credentials, timeoutMs });
+      if (this.#server?.scheme === 'socks5')
+        await connectBySocks5(socket, target, { credentials: this.#credentials, timeoutMs });
       else await connectByHttp(socket, target, { authorization: this.authorization, timeoutMs });
     } catch (error) {
       socket.destroy();
@@ -158,7 +169,8 @@ export class UpstreamProxy {
     if (error instanceof CallerProxyFailure) return error;
     if (error instanceof DialFailure || error instanceof ProxyRefusal) this.answer();
     if (error instanceof Silence && this.#answered) return new DialFailure('ETIMEDOUT', error.message);
-    if (error instanceof Nonsense && error.hungUp && this.#answered) return new ProxyRefusal('it closed the connection after CONNECT');
+    if (error instanceof Nonsense && error.hungUp && this.#answered)
+      return new ProxyRefusal('it closed the connection after CONNECT');
     if (error instanceof Nonsense || error instanceof Silence) return this.fail(error.message);
     return error;
   }

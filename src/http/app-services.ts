@@ -51,7 +51,10 @@ export interface AppServices {
     /** Takes a place, which must precede everything that a comparison costs. @throws CaptureError `rate_limited` */
     enter(accountId: string): Disposable;
     /** Finds a picture, so that what cannot be compared is refused before anything is captured for it. @throws CaptureError */
-    find(asked: { side: Side; source: Exclude<PictureSource, { kind: 'capture' }> }, principal: Principal): Promise<FoundPicture>;
+    find(
+      asked: { side: Side; source: Exclude<PictureSource, { kind: 'capture' }> },
+      principal: Principal,
+    ): Promise<FoundPicture>;
     /** Compares two pictures until `signal` aborts. @returns the comparison, and the name of the artifact that shows the changes. @throws CaptureError */
     compare(
       order: { before: FoundPicture; after: FoundPicture; options: ComparisonOptions },

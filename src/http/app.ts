@@ -33,7 +33,9 @@ export function createApp(services: AppServices): Hono<AppEnv> {
   app.onError((thrown, c) => answerError(services, c.var.exchange, thrown));
   app.notFound((c) => answerError(services, c.var.exchange, notFound('No such path')));
   const { servesApi, compatibleApis } = services.config;
-  const routes = servesApi ? [...ROUTES, ...compatibleRoutes(compatibleApis)] : ROUTES.filter(({ onEveryServer }) => onEveryServer);
+  const routes = servesApi
+    ? [...ROUTES, ...compatibleRoutes(compatibleApis)]
+    : ROUTES.filter(({ onEveryServer }) => onEveryServer);
   for (const path of new Set(routes.map((route) => route.path))) {
     const here = routes.filter((route) => route.path === path);
     const refuse = here[0]?.refuse;

@@ -36,7 +36,8 @@ export function newExchange(services: Pick<AppServices, 'draining'>, givenId: st
 export function clientOf(c: Context<AppEnv>): AbortSignal {
   const { signal } = c.req.raw;
   const gone = new AbortController();
-  const leave = () => gone.abort(new CaptureError({ code: 'invalid_request', message: 'The client has closed the connection.' }));
+  const leave = () =>
+    gone.abort(new CaptureError({ code: 'invalid_request', message: 'The client has closed the connection.' }));
   if (signal.aborted) leave();
   else signal.addEventListener('abort', leave, { once: true });
   return gone.signal;
@@ -50,7 +51,14 @@ function closeExchange(services: AppServices, exchange: Exchange, answer: { meth
   const level = QUIET_ROUTES.has(route) ? 'debug' : 'info';
   if (!services.log.isLevelEnabled(level)) return;
   services.log[level](
-    { method: answer.method, route, status: answer.status, ms: Math.round(ms * 10) / 10, request_id: requestId, key_id: principal?.keyId },
+    {
+      method: answer.method,
+      route,
+      status: answer.status,
+      ms: Math.round(ms * 10) / 10,
+      request_id: requestId,
+      key_id: principal?.keyId,
+    },
     'request',
   );
 }

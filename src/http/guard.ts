@@ -99,7 +99,12 @@ async function authenticate(services: AppServices, c: Context<AppEnv>): Promise<
 }
 
 /** The error for a failed authentication: the given one, or `rate_limited`. @param code of the failures that count */
-export function failureOf(services: AppServices, c: Context<AppEnv>, thrown: unknown, code: 'unauthorized' | 'forbidden'): unknown {
+export function failureOf(
+  services: AppServices,
+  c: Context<AppEnv>,
+  thrown: unknown,
+  code: 'unauthorized' | 'forbidden',
+): unknown {
   if (!(thrown instanceof CaptureError) || thrown.code !== code) return thrown;
   // Only failures count: a valid key works from any address, so that nobody can lock out others behind the same address.
   const verdict = services.limits.failures.take(clientAddress(c.env.incoming));
@@ -108,5 +113,9 @@ export function failureOf(services: AppServices, c: Context<AppEnv>, thrown: unk
 
 function rateLimited(verdict: RateVerdict, message: string): CaptureError {
   const retryAfterSeconds = Math.max(1, Math.ceil(verdict.retryAfterSeconds));
-  return new CaptureError({ code: 'rate_limited', message: `${message} Retry in ${retryAfterSeconds} s.`, retryAfterSeconds });
+  return new CaptureError({
+    code: 'rate_limited',
+    message: `${message} Retry in ${retryAfterSeconds} s.`,
+    retryAfterSeconds,
+  });
 }

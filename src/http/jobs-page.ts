@@ -8,7 +8,12 @@ const CURSOR = /^\d{1,15}$/;
 /** Which of a key's jobs a list shows: the query of GET /v1/jobs, and the arguments of the tool `list_jobs`. */
 export const jobsQuery = z.object({
   state: z.enum(JOB_STATES).optional().meta({ description: 'jobs in this state only', example: 'failed' }),
-  limit: z.int().min(JOBS_PAGE.min).max(JOBS_PAGE.max).default(JOBS_PAGE.default).meta({ description: 'jobs per page', example: 20 }),
+  limit: z
+    .int()
+    .min(JOBS_PAGE.min)
+    .max(JOBS_PAGE.max)
+    .default(JOBS_PAGE.default)
+    .meta({ description: 'jobs per page', example: 20 }),
   cursor: z
     .string()
     .refine((text) => CURSOR.test(decode(text)), 'must be a `next_cursor` of an earlier page')
@@ -26,7 +31,11 @@ export interface JobsPage {
 export function readPage(asked: Record<string, unknown>): JobsPage {
   const limit = typeof asked.limit === 'string' && /^\d{1,4}$/.test(asked.limit) ? Number(asked.limit) : asked.limit;
   const page = parseFields(jobsQuery, { ...asked, limit });
-  return { state: page.state ?? null, limit: page.limit, before: page.cursor === undefined ? null : Number(decode(page.cursor)) };
+  return {
+    state: page.state ?? null,
+    limit: page.limit,
+    before: page.cursor === undefined ? null : Number(decode(page.cursor)),
+  };
 }
 
 /** `next_cursor` of a page. */

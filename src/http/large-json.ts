@@ -25,7 +25,8 @@ export async function readLargeJson(
   const { incoming } = c.env;
   requireJson(incoming);
   const chunks = await readChunks(incoming, limitBytes, () => bodyTooLarge(limitBytes));
-  if (chunks.reduce((sum, { length }) => sum + length, 0) <= BODY_LIMIT_BYTES) return readRequestJson(Buffer.concat(chunks));
+  if (chunks.reduce((sum, { length }) => sum + length, 0) <= BODY_LIMIT_BYTES)
+    return readRequestJson(Buffer.concat(chunks));
   const signal = clientOf(c);
   using _turn = await threads.take(principalOf(c).accountId, signal);
   const task: JsonTask = { chunks, limitBytes, long };

@@ -22,7 +22,9 @@ export function negotiate(accept: string | undefined, format: CaptureFormat): 'j
   const bytes = weightOf(mediaType, ...(mediaType.startsWith('image/') ? ['image/*'] : []));
   const json = weightOf('application/json', 'application/*', '*/*');
   if (bytes > 0 && bytes >= weightOf('application/json', 'application/*')) return 'bytes';
-  const wantsPicture = ranges.some(({ type, weight }) => weight > 0 && (/^(image|video)\//.test(type) || type === 'application/pdf'));
+  const wantsPicture = ranges.some(
+    ({ type, weight }) => weight > 0 && (/^(image|video)\//.test(type) || type === 'application/pdf'),
+  );
   if (json > 0 || !wantsPicture) return 'json';
   throw new CaptureError({
     code: 'invalid_request',
@@ -31,7 +33,9 @@ export function negotiate(accept: string | undefined, format: CaptureFormat): 'j
   });
 }
 
-const FORMATS = new Map((['png', 'jpeg', 'webp', 'bmp', 'pdf'] as const).map((format) => [contentTypeOf(format), format]));
+const FORMATS = new Map(
+  (['png', 'jpeg', 'webp', 'bmp', 'pdf'] as const).map((format) => [contentTypeOf(format), format]),
+);
 
 /** With these, JSON or the default format is as good as a picture's own media type. */
 const WIDE_TYPES = new Set(['image/*', '*/*', 'application/json', 'application/*']);
@@ -42,7 +46,9 @@ const WIDE_TYPES = new Set(['image/*', '*/*', 'application/json', 'application/*
  * @returns null if there is none
  */
 export function formatOfAccept(accept = ''): CaptureFormat | null {
-  const ranges = readRanges(accept).filter(({ type, weight }) => weight > 0 && (FORMATS.has(type) || WIDE_TYPES.has(type)));
+  const ranges = readRanges(accept).filter(
+    ({ type, weight }) => weight > 0 && (FORMATS.has(type) || WIDE_TYPES.has(type)),
+  );
   const weightMax = Math.max(...ranges.map(({ weight }) => weight));
   const [chosen] = ranges.flatMap(({ type, weight }) => (weight === weightMax ? (FORMATS.get(type) ?? []) : []));
   return chosen ?? null;
@@ -50,7 +56,10 @@ export function formatOfAccept(accept = ''): CaptureFormat | null {
 
 /** The package `negotiator` returns an order only, in which equal weights look like a preference. */
 function readRanges(accept: string): { type: string; weight: number }[] {
-  return parseAccept(accept.slice(0, ACCEPT_MAX_CHARS)).map(({ type, q }) => ({ type: namedType(type.toLowerCase()), weight: q }));
+  return parseAccept(accept.slice(0, ACCEPT_MAX_CHARS)).map(({ type, q }) => ({
+    type: namedType(type.toLowerCase()),
+    weight: q,
+  }));
 }
 
 /** The registered name of a media type: many programs write image/jpg. */

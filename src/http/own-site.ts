@@ -31,9 +31,14 @@ export function refuseForeignHost(services: AppServices, c: Context<AppEnv>): vo
 export function refuseForeignPage(services: AppServices, c: Context<AppEnv>): void {
   const { origin, host = '', 'sec-fetch-site': site = 'none' } = c.env.incoming.headers;
   // `none`: the user has typed the address, for example.
-  if ((site === 'same-origin' || site === 'none') && (origin === undefined || isOwnOrigin(services, origin, host))) return;
+  if ((site === 'same-origin' || site === 'none') && (origin === undefined || isOwnOrigin(services, origin, host)))
+    return;
   services.log.warn(
-    { request_id: c.var.exchange.requestId, origin: origin?.slice(0, LOGGED_CHARS), site: String(site).slice(0, LOGGED_CHARS) },
+    {
+      request_id: c.var.exchange.requestId,
+      origin: origin?.slice(0, LOGGED_CHARS),
+      site: String(site).slice(0, LOGGED_CHARS),
+    },
     'refused: a page of another origin has sent the request',
   );
   throw new CaptureError({ code: 'forbidden', message: 'Requests from pages of other origins are refused.' });

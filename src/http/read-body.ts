@@ -18,9 +18,11 @@ export function requireJson({ headers }: Pick<IncomingMessage, 'headers'>): void
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
   if (type.trim() !== 'application/json') throw refusedBody('The content type must be application/json.');
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
-  if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) throw refusedBody('The charset of the body must be UTF-8.');
+  if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset))
+    throw refusedBody('The charset of the body must be UTF-8.');
   const encoding = headers['content-encoding'] ?? 'identity';
-  if (encoding.trim().toLowerCase() !== 'identity') throw refusedBody('The body must not be compressed: leave Content-Encoding out.');
+  if (encoding.trim().toLowerCase() !== 'identity')
+    throw refusedBody('The body must not be compressed: leave Content-Encoding out.');
 }
 
 /**
@@ -28,12 +30,20 @@ export function requireJson({ headers }: Pick<IncomingMessage, 'headers'>): void
  *
  * @param tooLarge the error for a larger body
  */
-export async function readBytes(incoming: IncomingMessage, limit: number, tooLarge: () => CaptureError): Promise<Buffer> {
+export async function readBytes(
+  incoming: IncomingMessage,
+  limit: number,
+  tooLarge: () => CaptureError,
+): Promise<Buffer> {
   return Buffer.concat(await readChunks(incoming, limit, tooLarge));
 }
 
 /** As `readBytes`, but not joined, which would block other requests if the body is large. */
-export async function readChunks(incoming: IncomingMessage, limit: number, tooLarge: () => CaptureError): Promise<Buffer[]> {
+export async function readChunks(
+  incoming: IncomingMessage,
+  limit: number,
+  tooLarge: () => CaptureError,
+): Promise<Buffer[]> {
   const chunks: Buffer[] = [];
   let length = 0;
   try {

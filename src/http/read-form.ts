@@ -79,7 +79,10 @@ export async function readForm<Body>(
  * A request whose files `add` packs.
  * @throws CaptureError as `PackedFiles`
  */
-export async function packFiles<Body>(dir: string, add: (files: PackedFiles) => Promise<Body>): Promise<ReceivedForm<Body>> {
+export async function packFiles<Body>(
+  dir: string,
+  add: (files: PackedFiles) => Promise<Body>,
+): Promise<ReceivedForm<Body>> {
   const pack = await NewPack.open(dir);
   const dispose = () => pack[Symbol.asyncDispose]();
   try {
@@ -187,7 +190,8 @@ class TextCheck {
   #isUtf8 = true;
 
   add(chunk: Buffer): void {
-    if (this.#start.length < DECLARATION_BYTES) this.#start = Buffer.concat([this.#start, chunk.subarray(0, DECLARATION_BYTES)]);
+    if (this.#start.length < DECLARATION_BYTES)
+      this.#start = Buffer.concat([this.#start, chunk.subarray(0, DECLARATION_BYTES)]);
     this.#decode(chunk);
   }
 
@@ -221,7 +225,11 @@ export async function readParts(
   tooLarge: () => CaptureError,
 ): Promise<void> {
   const { Busboy } = await import('@fastify/busboy');
-  const limits = { headerPairs: PART_HEADERS_MAX, headerSize: PART_HEADER_MAX_BYTES, parts: PAGE_FILES_MAX + FIELDS_MAX };
+  const limits = {
+    headerPairs: PART_HEADERS_MAX,
+    headerSize: PART_HEADER_MAX_BYTES,
+    parts: PAGE_FILES_MAX + FIELDS_MAX,
+  };
   let form: InstanceType<typeof Busboy>;
   try {
     const headers = { ...incoming.headers, 'content-type': incoming.headers['content-type'] ?? '' };
@@ -243,7 +251,9 @@ export async function readParts(
     content.once('close', () => open.delete(content));
     taken = taken.then(() => (stop.signal.aborted ? undefined : parts.take(part, fileName, content))).catch(fail);
   });
-  form.on('partsLimit', () => fail(refusedBody(`There are more than ${PAGE_FILES_MAX} files and ${FIELDS_MAX} fields.`)));
+  form.on('partsLimit', () =>
+    fail(refusedBody(`There are more than ${PAGE_FILES_MAX} files and ${FIELDS_MAX} fields.`)),
+  );
   form.on('error', fail);
   const finished = once(form, 'finish', { signal: stop.signal });
   finished.catch(() => undefined);

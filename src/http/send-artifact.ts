@@ -59,7 +59,10 @@ export const PICTURE_HEADERS = {
 export async function answerPicture(
   services: AppServices,
   c: Context<AppEnv>,
-  { data, ...how }: { data: CaptureData } & Pick<NamedArtifact, 'cacheControl' | 'conditional' | 'disposition' | 'contentType'>,
+  {
+    data,
+    ...how
+  }: { data: CaptureData } & Pick<NamedArtifact, 'cacheControl' | 'conditional' | 'disposition' | 'contentType'>,
 ): Promise<Response> {
   const artifact = await openPictureOf(services, data);
   const { headers } = c.var.exchange;
@@ -75,7 +78,11 @@ export async function answerPicture(
  *
  * @throws CaptureError `invalid_request` (416), `internal_error` (503) if the storage cannot be reached
  */
-export async function sendArtifact(services: AppServices, c: Context<AppEnv>, wanted: NamedArtifact): Promise<Response> {
+export async function sendArtifact(
+  services: AppServices,
+  c: Context<AppEnv>,
+  wanted: NamedArtifact,
+): Promise<Response> {
   const { name, artifact, cacheControl, conditional } = wanted;
   const { headers } = c.var.exchange;
   const { incoming, outgoing } = c.env;
@@ -89,7 +96,8 @@ export async function sendArtifact(services: AppServices, c: Context<AppEnv>, wa
     'cross-origin-resource-policy': 'cross-origin',
     ...(conditional ? { 'accept-ranges': 'bytes' } : {}),
   };
-  const answer = (status: number, more: Record<string, string>) => new Response(null, { status, headers: Object.assign(headers, more) });
+  const answer = (status: number, more: Record<string, string>) =>
+    new Response(null, { status, headers: Object.assign(headers, more) });
   if (conditional && isUnchanged(incoming.headers, validators)) return answer(304, common);
   const { disposition = `inline; filename="${name}"`, contentType = contentTypeOf(name) } = wanted;
   const content = { 'content-type': contentType, 'content-disposition': disposition };
@@ -110,7 +118,11 @@ export async function sendArtifact(services: AppServices, c: Context<AppEnv>, wa
   const range = isGet && conditional ? readRange(incoming.headers, bytes, validators) : null;
   if (range === 'unsatisfiable') {
     Object.assign(headers, common, { 'content-range': `bytes */${bytes}`, 'cache-control': 'no-store' });
-    throw new CaptureError({ code: 'invalid_request', status: 416, message: `The range is outside the ${bytes} bytes of the artifact.` });
+    throw new CaptureError({
+      code: 'invalid_request',
+      status: 416,
+      message: `The range is outside the ${bytes} bytes of the artifact.`,
+    });
   }
   const part = range ?? undefined;
   const hasBody = c.req.method !== 'HEAD' && bytes > 0;
@@ -142,7 +154,8 @@ function sendStream(services: AppServices, c: Context<AppEnv>, answer: { status:
   }
   outgoing.writeHead(answer.status, exchange.headers);
   pipeline(answer.stream, outgoing, (error) => {
-    if (error === null || error === undefined || (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE') return;
+    if (error === null || error === undefined || (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE')
+      return;
     services.log.warn({ request_id: exchange.requestId, err: error }, 'artifact could not be sent completely');
   });
   return RESPONSE_ALREADY_SENT;
@@ -167,13 +180,18 @@ function isUnchanged(headers: IncomingHttpHeaders, validators: Validators): bool
  *
  * @returns null for the whole file: no range, several ranges, or a malformed one, which servers may ignore
  */
-function readRange(headers: IncomingHttpHeaders, bytes: number, validators: Validators): ByteRange | 'unsatisfiable' | null {
+function readRange(
+  headers: IncomingHttpHeaders,
+  bytes: number,
+  validators: Validators,
+): ByteRange | 'unsatisfiable' | null {
   const [, first, last] = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(headers.range ?? '') ?? [];
   if (first === undefined || last === undefined || (first === '' && last === '')) return null;
   if (first !== '' && last !== '' && Number(last) < Number(first)) return null;
   // Strong comparison, or the same date (RFC 9110, 13.1.5).
   const condition = headers['if-range'];
-  if (condition !== undefined && condition !== validators.etag && condition !== validators['last-modified']) return null;
+  if (condition !== undefined && condition !== validators.etag && condition !== validators['last-modified'])
+    return null;
   const start = first === '' ? Math.max(0, bytes - Number(last)) : Number(first);
   if (start >= bytes) return 'unsatisfiable';
   return { start, end: first === '' || last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1) };

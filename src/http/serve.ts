@@ -135,7 +135,10 @@ function answerBroken(services: AppServices, error: NodeJS.ErrnoException, socke
   const { _httpMessage: sent } = socket as Socket & { _httpMessage?: ServerResponse | null };
   if (error.code === 'ECONNRESET' || !socket.writable || sent?.headersSent === true) return void socket.destroy();
   const exchange = newExchange(services, undefined);
-  const { status, retriable, message } = BROKEN[error.code ?? ''] ?? { status: 400, message: 'The request is not valid HTTP.' };
+  const { status, retriable, message } = BROKEN[error.code ?? ''] ?? {
+    status: 400,
+    message: 'The request is not valid HTTP.',
+  };
   const body = JSON.stringify(
     errorEnvelope(services, exchange, { code: 'invalid_request', status, retriable: retriable === true, message }),
   );

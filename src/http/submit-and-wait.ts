@@ -41,7 +41,14 @@ export async function submitAndWait(
   const { traceparent, tracestate } = c.env.incoming.headers;
   const caller = { traceparent, tracestate };
   const trace =
-    services.traces?.submission({ method: c.req.method, route, requestId, startedAt, caller, options: submission.options }) ?? null;
+    services.traces?.submission({
+      method: c.req.method,
+      route,
+      requestId,
+      startedAt,
+      caller,
+      options: submission.options,
+    }) ?? null;
   exchange.trace = trace;
   const context = { principal: principalOf(c), requestId, idempotencyKey, traceparent: trace?.traceparent ?? null };
   const accepted = await submit(submission, context).catch((error: unknown) => {

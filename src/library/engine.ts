@@ -84,12 +84,21 @@ export class Engine implements AsyncDisposable {
    * Makes one capture when there is a free slot, with a second attempt where the server makes one.
    * @throws CaptureError with any code of a capture; `internal_error` (503) after the end
    */
-  async capture(options: CaptureOptions, { signal, onProgress, local, debug }: CaptureHow = {}): Promise<EngineCapture> {
+  async capture(
+    options: CaptureOptions,
+    { signal, onProgress, local, debug }: CaptureHow = {},
+  ): Promise<EngineCapture> {
     // Each capture has its own signal, since many listeners on one signal would be reported as a leak.
     const ends = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     ends.throwIfAborted();
     refuseBlockedDestinations(this.#egress, options, {});
-    const order = { id: `capture-${++this.#captures}`, options, local, debug, onProgress: onProgress ?? (() => undefined) };
+    const order = {
+      id: `capture-${++this.#captures}`,
+      options,
+      local,
+      debug,
+      onProgress: onProgress ?? (() => undefined),
+    };
     return await this.#slots.run(() => this.#attempts(order, ends), ends);
   }
 
@@ -125,7 +134,9 @@ export class Engine implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    this.#closing.abort(new CaptureError({ code: 'internal_error', status: 503, message: 'stillframe has been closed.' }));
+    this.#closing.abort(
+      new CaptureError({ code: 'internal_error', status: 503, message: 'stillframe has been closed.' }),
+    );
     await this.#renderer[Symbol.asyncDispose]();
     await this.#egress[Symbol.asyncDispose]();
   }

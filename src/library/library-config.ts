@@ -58,7 +58,8 @@ export function libraryConfig(options: StillframeOptions): Config {
   const flags: ConfigFlags = {};
   for (const [name, value] of Object.entries(options)) {
     const known = NAMES.find((each) => each === name);
-    if (known === undefined) throw new ConfigError(`openStillframe has no option "${name}": its options are ${NAMES.join(', ')}.`);
+    if (known === undefined)
+      throw new ConfigError(`openStillframe has no option "${name}": its options are ${NAMES.join(', ')}.`);
     if (value !== undefined) flags[known] = asText(known, value);
   }
   return readConfig({ log: 'warn', logFormat: 'json', ...flags }, undefined, (name) => `the option ${name}`);
@@ -66,7 +67,8 @@ export function libraryConfig(options: StillframeOptions): Config {
 
 /** Converts an option to the text that settings are read from, where a list has commas. */
 function asText(name: string, value: unknown): string {
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string' && !item.includes(','))) return value.join(',');
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string' && !item.includes(',')))
+    return value.join(',');
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
   throw new ConfigError(`the option ${name} must be a text, a number, true or false, or an array of texts.`);
 }

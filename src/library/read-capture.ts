@@ -7,8 +7,15 @@ import { parseSubmission, type SubmissionRules } from '../contract/submission.js
  * Reads a capture request as the API does: only what its JSON can hold, within the limits of a body.
  * @throws CaptureError `invalid_request` with every problem in `details.issues`; `unsupported_option`
  */
-export function readCapture(request: unknown, rules: Pick<SubmissionRules, 'tolerate' | 'allowInsecureTls'>): CaptureOptions {
-  const { options, webhook } = parseSubmission(readRequestJson(toJson(request)), { forceAsync: false, webhookAllow: [], ...rules });
+export function readCapture(
+  request: unknown,
+  rules: Pick<SubmissionRules, 'tolerate' | 'allowInsecureTls'>,
+): CaptureOptions {
+  const { options, webhook } = parseSubmission(readRequestJson(toJson(request)), {
+    forceAsync: false,
+    webhookAllow: [],
+    ...rules,
+  });
   if (webhook === null && options.upload === null) return options;
   const path = webhook === null ? 'upload' : 'webhook';
   const message = `needs a server: captures without one have no ${webhook === null ? 'uploads' : 'callbacks'}.`;

@@ -13,7 +13,9 @@ import type { EngineCapture } from './engine.js';
 import type { StillframeOptions } from './library-config.js';
 
 /** The body of `POST /v1/screenshot` without `webhook` and `upload`, which need a server. `sync`, `cache_ttl` and `store` have no effect here. */
-export type CaptureRequest = Omit<CaptureUrlRequest, 'webhook' | 'upload'> | Omit<CaptureHtmlRequest, 'webhook' | 'upload'>;
+export type CaptureRequest =
+  | Omit<CaptureUrlRequest, 'webhook' | 'upload'>
+  | Omit<CaptureHtmlRequest, 'webhook' | 'upload'>;
 
 /** The API's CaptureData, with the picture itself in `bytes`. */
 export interface Picture extends Omit<CaptureData, 'bytes' | 'cdn_url' | 'data_url' | 'captures'> {
@@ -90,7 +92,10 @@ export async function capture(request: CaptureRequest, options: StillframeOption
   return await stillframe.capture(request, { signal, onProgress });
 }
 
-async function readOptions(request: CaptureRequest, config: Pick<Config, 'tolerate' | 'allowInsecureTls'>): Promise<CaptureOptions> {
+async function readOptions(
+  request: CaptureRequest,
+  config: Pick<Config, 'tolerate' | 'allowInsecureTls'>,
+): Promise<CaptureOptions> {
   const { readCapture } = await import('./read-capture.js');
   return readCapture(request, { tolerate: config.tolerate, allowInsecureTls: config.allowInsecureTls });
 }
@@ -101,6 +106,15 @@ async function picture({ content, contents, data }: EngineCapture): Promise<Pict
     import('../contract/capture-data.js'),
   ]);
   const { cdn_url: _none, captures, ...facts } = toWireCaptureData({ ...data, artifact: '' }, '');
-  const named = captures?.map((one, index) => ({ ...one, bytes: contents[index] ?? content, contentType: contentTypeOf(one.format) }));
-  return { ...facts, bytes: content, contentType: contentTypeOf(data.format), ...(named === undefined ? {} : { captures: named }) };
+  const named = captures?.map((one, index) => ({
+    ...one,
+    bytes: contents[index] ?? content,
+    contentType: contentTypeOf(one.format),
+  }));
+  return {
+    ...facts,
+    bytes: content,
+    contentType: contentTypeOf(data.format),
+    ...(named === undefined ? {} : { captures: named }),
+  };
 }

@@ -57,7 +57,11 @@ export async function capture(deps: RenderDeps, order: RenderOrder, signal: Abor
     const part: RenderOrder = {
       ...order,
       // The facts and the report are those of the first load.
-      options: { ...load.options, timeout: Math.min(timeout, leftMs), ...(index === 0 ? {} : { inspectPage: false, explain: false }) },
+      options: {
+        ...load.options,
+        timeout: Math.min(timeout, leftMs),
+        ...(index === 0 ? {} : { inspectPage: false, explain: false }),
+      },
       onBegin() {
         if (index > 0) return;
         begun = monotonicNow();
@@ -76,7 +80,9 @@ export async function capture(deps: RenderDeps, order: RenderOrder, signal: Abor
     captures: renderings.flatMap(({ captures }) => captures ?? []),
     warnings: [
       ...first.warnings,
-      ...others.flatMap(({ warnings }) => warnings.filter(({ message }) => !first.warnings.some((known) => known.message === message))),
+      ...others.flatMap(({ warnings }) =>
+        warnings.filter(({ message }) => !first.warnings.some((known) => known.message === message)),
+      ),
     ],
     blockedRequests: renderings.reduce((sum, { blockedRequests }) => sum + blockedRequests, 0),
     timings: sumOf(renderings.map(({ timings }) => timings)),
@@ -113,8 +119,13 @@ async function captureLoad(deps: RenderDeps, order: RenderOrder, how: LoadOrder)
     // Another capture, or how the browser draws, may have caused the failure.
     const isShared = error instanceof CaptureError && error.cause instanceof SharedLoss;
     if (how.signal.aborted || !isShared) throw error;
-    deps.log.info({ job_id: order.id, err: error }, 'a capture was lost, perhaps through no fault of its page, and is repeated alone');
-    return captureOnce(deps, order, { ...how, alone: true }).catch((again: unknown) => Promise.reject(crashedAgain(again)));
+    deps.log.info(
+      { job_id: order.id, err: error },
+      'a capture was lost, perhaps through no fault of its page, and is repeated alone',
+    );
+    return captureOnce(deps, order, { ...how, alone: true }).catch((again: unknown) =>
+      Promise.reject(crashedAgain(again)),
+    );
   });
 }
 
@@ -133,13 +144,17 @@ async function captureOnce(
     const asked = monotonicNow();
     const ends = AbortSignal.any([signal, timeLimit(alone ? OWN_BROWSER_START_MS : options.timeout)]);
     const own = options.files === null || files === undefined ? undefined : ownFiles(options.files.list, files);
-    lease = await deps.pool[alone ? 'acquireAlone' : 'acquire'](options, ends, { requester: { job_id: id, account }, local, own });
+    lease = await deps.pool[alone ? 'acquireAlone' : 'acquire'](options, ends, {
+      requester: { job_id: id, account },
+      local,
+      own,
+    });
     const { session } = lease;
     // The start of a dedicated browser does not count towards the timeout: the capture did not cause the first crash.
-    using deadlines = new Deadlines({ ...options, grace: animationGraceMs(options), began: alone ? monotonicNow() : asked }, [
-      signal,
-      session.lost,
-    ]);
+    using deadlines = new Deadlines(
+      { ...options, grace: animationGraceMs(options), began: alone ? monotonicNow() : asked },
+      [signal, session.lost],
+    );
     const page = new PageCapture(session, deps, order, load, heldBytes, deadlines, times);
     const rendering = await deadlines.orEnd(page.run());
     // A browser whose network service has crashed still makes pictures, but without images.
@@ -157,7 +172,9 @@ async function captureOnce(
   } finally {
     // The page closes in the background; the pool kills a browser that fails to close it.
     const release = async () => {
-      await lease?.release().catch((error: unknown) => deps.log.warn({ err: error, job_id: id }, 'a page was not closed'));
+      await lease
+        ?.release()
+        .catch((error: unknown) => deps.log.warn({ err: error, job_id: id }, 'a page was not closed'));
       memory[Symbol.dispose]();
     };
     // A crashed page is closed at once, before the capture is repeated.

@@ -30,7 +30,12 @@ export function within<T>(
   { ms = Number.POSITIVE_INFINITY, signal, isPatient = false }: Limit,
 ): Promise<T | typeof TIMED_OUT> {
   const customTimers = { setTimeout: timeoutInParts as typeof setTimeout, clearTimeout };
-  return pTimeout(work, { milliseconds: Math.max(1, ms), signal, fallback: () => TIMED_OUT, ...(isPatient ? { customTimers } : {}) });
+  return pTimeout(work, {
+    milliseconds: Math.max(1, ms),
+    signal,
+    fallback: () => TIMED_OUT,
+    ...(isPatient ? { customTimers } : {}),
+  });
 }
 
 /**

@@ -40,7 +40,8 @@ export function estimateBytes({ pictures }: Pick<PageLoad, 'pictures'>, alone: b
 }
 
 function shotPixelsOf({ view, fullPage, clip, selector, animate }: CaptureOptions): number {
-  const pixelsOf = ({ width, height }: { width: number; height: number }) => width * height * view.deviceScaleFactor ** 2;
+  const pixelsOf = ({ width, height }: { width: number; height: number }) =>
+    width * height * view.deviceScaleFactor ** 2;
   const bandPixels = fullPage || (selector !== null && animate === null) ? BAND_PIXELS : 0;
   const largest = Math.max(pixelsOf(view), clip === null ? 0 : pixelsOf(clip), bandPixels);
   // In a mobile view, the page decides how many CSS px one shot has.

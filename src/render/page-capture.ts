@@ -205,7 +205,14 @@ export class PageCapture {
   /** Runs the scripts and steps of the request, and waits for what it names. */
   async #act(): Promise<void> {
     const page = this.#page;
-    const { customJs, steps, waitForSelector: selector, waitForFunction: condition, inspectPage, annotate } = this.#options;
+    const {
+      customJs,
+      steps,
+      waitForSelector: selector,
+      waitForFunction: condition,
+      inspectPage,
+      annotate,
+    } = this.#options;
     if (customJs !== null) await whileTimePasses(page, runCustomJs(page, customJs));
     if (steps.length > 0) {
       this.times.enter('steps', 30);
@@ -222,7 +229,9 @@ export class PageCapture {
   }
 
   /** Takes the pictures again if the page navigated to another document meanwhile. */
-  async #ofOneDocument(take: (shown: DocumentState) => Promise<Taken>): Promise<{ taken: Taken; shown: DocumentState }> {
+  async #ofOneDocument(
+    take: (shown: DocumentState) => Promise<Taken>,
+  ): Promise<{ taken: Taken; shown: DocumentState }> {
     const { main } = this.#page;
     for (let moves = 0; moves <= NAVIGATIONS_MAX; moves++) {
       const shown = await waitUntilLoaded(this.#page, this.#options);
@@ -308,7 +317,8 @@ export class PageCapture {
     this.times.enter('settle', 70);
     // A document that loads no further, such as one with a font that hangs, is not waited for again.
     const hasMoved = main.current !== shown || main.navigating || shown.failure !== null;
-    if (hasMoved && (await waitUntilLoaded(this.#page, options)) !== shown) throw new DocumentReplaced('the page navigated away');
+    if (hasMoved && (await waitUntilLoaded(this.#page, options)) !== shown)
+      throw new DocumentReplaced('the page navigated away');
     await checkPage(this.#page, shown, options);
   }
 
@@ -328,19 +338,33 @@ export class PageCapture {
     const { deadlines, deps } = this;
     this.times.enter('shoot', 80);
     if (this.#several) await withinMotion(page, deadline, page.world.call('undo.begin'));
-    const animation = { deadline: deadlines.endsAt, encodes: deps.animations, ffmpeg: deps.ffmpeg, signal: deadlines.signal };
+    const animation = {
+      deadline: deadlines.endsAt,
+      encodes: deps.animations,
+      ffmpeg: deps.ffmpeg,
+      signal: deadlines.signal,
+    };
     const shootAll = async () => {
       for (const [index, picture] of group.pictures.entries()) {
         const { options } = picture;
-        if (this.#several && picture.kind === 'pdf') await setDensity(boundedPage(this.session, deadline), options.view);
+        if (this.#several && picture.kind === 'pdf')
+          await setDensity(boundedPage(this.session, deadline), options.view);
         const printed = isPrinted(options);
         if (printed && (index > 0 || !isPrinted(group.options))) await stopAgain(page, options, deadline);
         const onShot = await pictures.next(picture);
-        const how = { deadline, scroll, encodes: deps.encodes, animation, index: picture.index, arranged: this.#arrangedOf(picture) };
+        const how = {
+          deadline,
+          scroll,
+          encodes: deps.encodes,
+          animation,
+          index: picture.index,
+          arranged: this.#arrangedOf(picture),
+        };
         const shot = takePicture(page, options, { ...how, ...(this.#several ? { onShot } : {}) });
         await pictures.add(picture, orView(page, picture, shot, how));
         if (printed) await withinMotion(page, deadline, endPrint(page));
-        if (this.#several && !(group.isLast && index === group.pictures.length - 1)) await undoPicture(page, picture, deadline);
+        if (this.#several && !(group.isLast && index === group.pictures.length - 1))
+          await undoPicture(page, picture, deadline);
       }
     };
     // A navigation restarts the capture of a view, so its time limit covers all attempts.
@@ -367,13 +391,21 @@ export class PageCapture {
     const [{ picture }] = taken;
     const { content, width, height, diagnostics } = picture;
     const guard = await this.#guard;
-    const warnings = [...page.tolerance.warnings, ...(await warningsOf(page, options, { picture, missing: this.#missing }))];
+    const warnings = [
+      ...page.tolerance.warnings,
+      ...(await warningsOf(page, options, { picture, missing: this.#missing })),
+    ];
     const changed = options.explain || order.debug !== undefined ? await deadlines.orEnd(explain(page, guard)) : null;
     if (changed !== null) order.debug?.note({ step: 'changed', ...changed });
     if (options.inspectPage) times.enter('inspect', 90);
-    const timeoutMs = Math.min(INSPECT_MS, Math.max(INSPECT_MIN_MS, deadlines.budgetEndsAt + INSPECT_GRACE_MS - monotonicNow()));
+    const timeoutMs = Math.min(
+      INSPECT_MS,
+      Math.max(INSPECT_MIN_MS, deadlines.budgetEndsAt + INSPECT_GRACE_MS - monotonicNow()),
+    );
     const facts = this.#facts === null ? {} : await deadlines.orEnd(this.#facts.finish(shown));
-    const inspection = options.inspectPage ? { ...(await deadlines.orEnd(deps.inspect(session, { timeoutMs }))), ...facts } : null;
+    const inspection = options.inspectPage
+      ? { ...(await deadlines.orEnd(deps.inspect(session, { timeoutMs }))), ...facts }
+      : null;
     const stages = times.stages(taken.length === 1 ? { picture: picture.timings } : {});
     order.onStages?.(stages);
     return {

@@ -42,16 +42,21 @@ export interface DebugSink {
 }
 
 type Runtime = typeof runtime;
-type FunctionsOf<Module> = { [Name in keyof Module as Module[Name] extends (...given: never[]) => unknown ? Name : never]: Module[Name] };
+type FunctionsOf<Module> = {
+  [Name in keyof Module as Module[Name] extends (...given: never[]) => unknown ? Name : never]: Module[Name];
+};
 /** The functions that can be called in a page: `module.function`, as exported by src/render/in-page/runtime.ts. */
-type Call = { [Module in keyof Runtime & string]: `${Module}.${keyof FunctionsOf<Runtime[Module]> & string}` }[keyof Runtime & string];
+type Call = {
+  [Module in keyof Runtime & string]: `${Module}.${keyof FunctionsOf<Runtime[Module]> & string}`;
+}[keyof Runtime & string];
 type CallOf<Name extends Call> = Name extends `${infer Module extends keyof Runtime & string}.${infer Method}`
   ? Method extends keyof Runtime[Module]
     ? Runtime[Module][Method]
     : never
   : never;
 type Given<Name extends Call> = CallOf<Name> extends (...given: infer Args) => unknown ? Args : never;
-export type Answer<Name extends Call> = CallOf<Name> extends (...given: never[]) => infer Result ? Awaited<Result> : never;
+export type Answer<Name extends Call> =
+  CallOf<Name> extends (...given: never[]) => infer Result ? Awaited<Result> : never;
 
 /**
  * The name of the isolated world, which overridden prototypes do not affect and the page cannot see. Chromium creates one
@@ -116,7 +121,11 @@ export class World {
   }
 
   /** Calls a function at the start of each later document, optionally also in frames. Must be called before the navigation. */
-  async callAtStart<Name extends Call>(name: Name, given: Given<Name>, { inFrames }: { inFrames: boolean }): Promise<void> {
+  async callAtStart<Name extends Call>(
+    name: Name,
+    given: Given<Name>,
+    { inFrames }: { inFrames: boolean },
+  ): Promise<void> {
     const call = callOf(name, given);
     const script = this.#isInstalled && !inFrames ? call : `${INSTALL}\n${call}`;
     await this.#runAtStart(inFrames ? script : inMainFrame(script));
@@ -142,10 +151,15 @@ export class World {
 
   async #open(): Promise<number> {
     this.#frameId ??= (await this.#send('Page.getFrameTree')).frameTree.frame.id;
-    const { executionContextId } = await this.#send('Page.createIsolatedWorld', { frameId: this.#frameId, worldName: WORLD_NAME });
+    const { executionContextId } = await this.#send('Page.createIsolatedWorld', {
+      frameId: this.#frameId,
+      worldName: WORLD_NAME,
+    });
     // Later calls are executed after these.
-    // biome-ignore lint/plugin: the context is our own world
-    if (this.wantFrames !== null) this.#send('Runtime.addBinding', { name: this.wantFrames, executionContextId }).catch(() => undefined);
+    if (this.wantFrames !== null) {
+      // biome-ignore lint/plugin: the context is our own world
+      this.#send('Runtime.addBinding', { name: this.wantFrames, executionContextId }).catch(() => undefined);
+    }
     if (!this.#isInstalled) this.#evaluate(INSTALL, executionContextId).catch(() => undefined);
     return executionContextId;
   }
@@ -253,7 +267,12 @@ export class SharedLoss extends Error {}
 export class NoBrowser extends CaptureError {
   /** @param cause why the wait ended */
   constructor(cause: unknown) {
-    super({ code: 'internal_error', status: 503, message: 'No browser was free in time. The capture can be tried again.', cause });
+    super({
+      code: 'internal_error',
+      status: 503,
+      message: 'No browser was free in time. The capture can be tried again.',
+      cause,
+    });
   }
 }
 
@@ -269,7 +288,11 @@ const PAGE_CLOSED = /Target (?:page|closed|crashed)|page crashed|session closed|
 /** Whether a command failed because its document was replaced, or the page was closed. */
 export function isGone(error: unknown): boolean {
   if (error instanceof CaptureError) return false;
-  return error instanceof DocumentReplaced || isClosed(error) || (error instanceof Error && DOCUMENT_GONE.test(error.message));
+  return (
+    error instanceof DocumentReplaced ||
+    isClosed(error) ||
+    (error instanceof Error && DOCUMENT_GONE.test(error.message))
+  );
 }
 
 /** The result of `asked`, or null if the document is replaced, or the page closed, meanwhile. */

@@ -1,7 +1,12 @@
 /** The report of a finished capture besides its picture: warnings, and the changes made to the page. */
 
 import type { CaptureChanges, CaptureWarning } from '../contract/capture-data.js';
-import { type CaptureOptions, HTML_DOCUMENT_URL, isAtReservedOrigin, isOwnDocument } from '../contract/capture-request.js';
+import {
+  type CaptureOptions,
+  HTML_DOCUMENT_URL,
+  isAtReservedOrigin,
+  isOwnDocument,
+} from '../contract/capture-request.js';
 import { FULL_WIDTH_MAX_PX } from '../contract/limits.js';
 import { fileNameOf, requestPath } from '../contract/page-files.js';
 import { TIMED_OUT } from './deadlines.js';
@@ -22,14 +27,21 @@ const NO_CHANGES: PageChanges = { hidden: [], expanded: [], pinned: [], scrollUn
 export type BlockedAndBanner = Pick<CaptureChanges, 'blocked' | 'banner'>;
 
 /** The answer of a page, or `otherwise` if it fails to answer in time. */
-async function answerOr<T>({ deadlines }: OpenPage, asked: Promise<T>, { ms, otherwise }: { ms: number; otherwise: T }): Promise<T> {
+async function answerOr<T>(
+  { deadlines }: OpenPage,
+  asked: Promise<T>,
+  { ms, otherwise }: { ms: number; otherwise: T },
+): Promise<T> {
   const answered = await deadlines.within(asked, ms).catch(() => TIMED_OUT);
   deadlines.signal.throwIfAborted();
   return answered === TIMED_OUT ? otherwise : (answered as T);
 }
 
 /** Reports the changes made to a page, after its picture was taken. Parts that the page does not report in time are empty. */
-export async function explain(page: OpenPage, guard: { explain(): Promise<BlockedAndBanner> }): Promise<CaptureChanges> {
+export async function explain(
+  page: OpenPage,
+  guard: { explain(): Promise<BlockedAndBanner> },
+): Promise<CaptureChanges> {
   const asked = page.world.callWithTimeout(CHANGES_MAX_MS, 'changes.report');
   const nothing: BlockedAndBanner = { blocked: [], banner: { outcome: 'none', platform: null } };
   const [{ hidden, expanded, pinned, scrollUnlocked }, guarded] = await Promise.all([
@@ -101,7 +113,10 @@ function pdfNotOnPaper({ format, fullPage, pdf, view }: CaptureOptions): Capture
   return { code: 'pdf_not_on_paper', message };
 }
 
-function pdfWithoutText({ diagnostics }: Picture, { format, fullPageAlgorithm }: CaptureOptions): CaptureWarning | null {
+function pdfWithoutText(
+  { diagnostics }: Picture,
+  { format, fullPageAlgorithm }: CaptureOptions,
+): CaptureWarning | null {
   if (format !== 'pdf' || diagnostics.algorithm !== 'by_sections') return null;
   const fact = 'The PDF holds pictures of the page: its text cannot be selected or searched.';
   const way =
@@ -139,7 +154,8 @@ function contentMissing({ lacksContent, diagnostics }: Picture, { format }: Capt
   if (lacksContent !== true) return null;
   const fact =
     'The page shows some of its content, such as rows of a virtualized list, only while it is scrolled there. The picture lacks it.';
-  const wanted = format === 'pdf' ? '`full_page` and `full_page_algorithm: by_sections`' : '`full_page_algorithm: by_sections`';
+  const wanted =
+    format === 'pdf' ? '`full_page` and `full_page_algorithm: by_sections`' : '`full_page_algorithm: by_sections`';
   const way = diagnostics.algorithm === 'by_sections' ? '' : ` A picture with ${wanted} has the rows of lists.`;
   return { code: 'content_missing', message: fact + way };
 }
@@ -154,7 +170,12 @@ function missingFiles(missing: ReadonlySet<string>, { files }: CaptureOptions): 
   return { code: 'missing_file', message };
 }
 
-const KIND_NAMES: Record<string, string> = { image: 'image', stylesheet: 'style sheet', script: 'script', font: 'font' };
+const KIND_NAMES: Record<string, string> = {
+  image: 'image',
+  stylesheet: 'style sheet',
+  script: 'script',
+  font: 'font',
+};
 
 function resourcesFailed(failed: readonly PendingGroup[]): CaptureWarning | null {
   if (failed.length === 0) return null;
@@ -163,7 +184,9 @@ function resourcesFailed(failed: readonly PendingGroup[]): CaptureWarning | null
     return count === 0 ? [] : [`${count} ${name}${count === 1 ? '' : 's'}`];
   });
   // The command line serves files at a name of its own below localhost, which says nothing to its user.
-  const hosts = [...new Set(failed.map(({ host }) => host))].filter((host) => host !== '' && !/\.localhost(?::\d+)?$/.test(host));
+  const hosts = [...new Set(failed.map(({ host }) => host))].filter(
+    (host) => host !== '' && !/\.localhost(?::\d+)?$/.test(host),
+  );
   const named = hosts.slice(0, HOSTS_NAMED_MAX).map((host) => host.slice(0, FILE_MAX_CHARS));
   const rest = hosts.length > named.length ? ` and ${hosts.length - named.length} more` : '';
   const from = named.length === 0 ? '' : ` (${named.join(', ')}${rest})`;
@@ -179,7 +202,10 @@ const LOADED_IN_REAL_TIME: CaptureWarning = {
 
 async function stillWaiting(page: OpenPage): Promise<CaptureWarning | null> {
   if (!page.isOutOfTime) return null;
-  const { sign } = await answerOr(page, page.world.call('content.waitingSign'), { ms: LOOK_MAX_MS, otherwise: NO_SIGN });
+  const { sign } = await answerOr(page, page.world.call('content.waitingSign'), {
+    ms: LOOK_MAX_MS,
+    otherwise: NO_SIGN,
+  });
   if (sign === null) return null;
   const message = `The page still showed ${sign} when its picture was taken, and was working or waiting for its server. \`wait_for_selector\` or \`delay\` waits longer.`;
   return { code: 'still_waiting', message };

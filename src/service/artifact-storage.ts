@@ -45,8 +45,18 @@ export function bucketOf(config: Config): BucketOptions | null {
   if (endpoint === null || bucket === null || region === null || accessKeyId === null || secretAccessKey === null)
     throw new ConfigError(`A bucket for the pictures is configured in part: ${missing.join(', ')} must be set, too.`);
   if (config.s3VirtualHosted && isIP(new URL(endpoint).hostname.replace(/^\[|\]$/g, '')) !== 0)
-    throw new ConfigError(`STILLFRAME_S3_VIRTUAL_HOSTED needs a host name in STILLFRAME_S3_ENDPOINT, which is "${endpoint}".`);
+    throw new ConfigError(
+      `STILLFRAME_S3_VIRTUAL_HOSTED needs a host name in STILLFRAME_S3_ENDPOINT, which is "${endpoint}".`,
+    );
   const [name = '', ...path] = bucket.split('/').filter((part) => part !== '');
   const prefix = `${path.join('/') || 'stillframe'}/`;
-  return { endpoint, bucket: name, region, accessKeyId, secretAccessKey, prefix, virtualHosted: config.s3VirtualHosted };
+  return {
+    endpoint,
+    bucket: name,
+    region,
+    accessKeyId,
+    secretAccessKey,
+    prefix,
+    virtualHosted: config.s3VirtualHosted,
+  };
 }

@@ -35,7 +35,8 @@ export class IdleHeap implements Disposable {
   captureEnded(): void {
     if (this.disposed) return;
     this.leastBytes = Math.min(this.leastBytes, this.heapBytes());
-    if (this.timer === null) this.timer = setTimeout(() => void this.onIdle().catch(this.options.onError), IDLE_MS).unref();
+    if (this.timer === null)
+      this.timer = setTimeout(() => void this.onIdle().catch(this.options.onError), IDLE_MS).unref();
     else this.timer.refresh();
   }
 

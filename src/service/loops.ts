@@ -5,7 +5,13 @@ import { RETRY_DELAY_MS } from '../capture/attempt.js';
 import { type RunJobDeps, runJob } from '../capture/run-job.js';
 import type { Log } from '../log.js';
 import type { ClaimedJob, DeliveryStore, DueDelivery, JobStore } from '../store/store.js';
-import { claimDeliveries, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER, type DeliverDeps, deliver } from '../webhook/deliver.js';
+import {
+  claimDeliveries,
+  DELIVERIES_AT_ONCE,
+  DELIVERIES_PER_RECEIVER,
+  type DeliverDeps,
+  deliver,
+} from '../webhook/deliver.js';
 import { Loop, withTaskSignal } from '../work/loop.js';
 
 /** Options that both loops of the service share. */
@@ -33,10 +39,26 @@ export interface JobLoopOptions extends LoopRules {
 }
 
 /** Creates the loop that claims jobs and runs them; each slot is a worker with its own name. */
-export function jobLoop({ concurrency, keepSlots, pollMs, deps, shutdown, now, since, onError }: JobLoopOptions): Loop<ClaimedJob> {
+export function jobLoop({
+  concurrency,
+  keepSlots,
+  pollMs,
+  deps,
+  shutdown,
+  now,
+  since,
+  onError,
+}: JobLoopOptions): Loop<ClaimedJob> {
   const { store, artifacts } = deps;
   const worker = `${hostname()}-${process.pid}`;
-  const runJobDeps = { ...deps, leaseMs: LEASE_MS, retryDelayMs: RETRY_DELAY_MS, releases: new Map<string, number>(), now, since };
+  const runJobDeps = {
+    ...deps,
+    leaseMs: LEASE_MS,
+    retryDelayMs: RETRY_DELAY_MS,
+    releases: new Map<string, number>(),
+    now,
+    since,
+  };
   return new Loop<ClaimedJob>({
     concurrency,
     claim: async (slots) => {
@@ -45,7 +67,9 @@ export function jobLoop({ concurrency, keepSlots, pollMs, deps, shutdown, now, s
       const common = { now: now(), leaseMs: LEASE_MS };
       // The last free slots are kept for accounts that have nothing running.
       const isKept = (i: number) => slots.length - i <= keepSlots;
-      return await store.claimNextJobs(slots.map((slot, i) => ({ ...common, workerId: `${worker}-${slot}`, keptSlot: isKept(i) })));
+      return await store.claimNextJobs(
+        slots.map((slot, i) => ({ ...common, workerId: `${worker}-${slot}`, keptSlot: isKept(i) })),
+      );
     },
     run: (job) => withTaskSignal(shutdown, (stop) => runJob(runJobDeps, job, stop)),
     nextDueAt: () => store.nextDueAt(),
@@ -56,7 +80,9 @@ export function jobLoop({ concurrency, keepSlots, pollMs, deps, shutdown, now, s
 }
 
 type DeliveryLoopOptions = LoopRules & {
-  deps: Omit<DeliverDeps, 'store' | 'now'> & { store: Pick<DeliveryStore, 'claimNextDelivery' | 'recordAttempt' | 'nextDeliveryDueAt'> };
+  deps: Omit<DeliverDeps, 'store' | 'now'> & {
+    store: Pick<DeliveryStore, 'claimNextDelivery' | 'recordAttempt' | 'nextDeliveryDueAt'>;
+  };
 };
 
 /** Creates the loop that claims due deliveries and makes one attempt for each. */

@@ -81,7 +81,11 @@ export class Metrics {
     for (const [part, value] of Object.entries(health.data)) {
       if (typeof value === 'object') {
         for (const [figure, number] of Object.entries(value)) this.#health.set({ part, figure }, Number(number));
-      } else this.#health.set({ part, figure: 'value' }, typeof value === 'string' ? Number(value === 'ready') : Number(value));
+      } else
+        this.#health.set(
+          { part, figure: 'value' },
+          typeof value === 'string' ? Number(value === 'ready') : Number(value),
+        );
     }
     return await this.#registry.metrics();
   }

@@ -50,10 +50,14 @@ export function checkShared(config: Config): void {
   const missing = [
     ...(readSecretKeys(config) === null ? [A_KEY] : []),
     ...(config.baseUrl === null ? ['STILLFRAME_BASE_URL'] : []),
-    ...(bucketOf(config) === null ? ['STILLFRAME_S3_ENDPOINT, _BUCKET, _REGION, _ACCESS_KEY_ID and _SECRET_ACCESS_KEY'] : []),
+    ...(bucketOf(config) === null
+      ? ['STILLFRAME_S3_ENDPOINT, _BUCKET, _REGION, _ACCESS_KEY_ID and _SECRET_ACCESS_KEY']
+      : []),
   ];
   if (missing.length > 0) {
-    throw new ConfigError(`With STILLFRAME_DATABASE_URL, these must be set, the same for each server: ${missing.join('; ')}.`);
+    throw new ConfigError(
+      `With STILLFRAME_DATABASE_URL, these must be set, the same for each server: ${missing.join('; ')}.`,
+    );
   }
 }
 
@@ -74,6 +78,7 @@ function readSecretKeys({ secretKey, secretKeyFile }: Config): Buffer[] | null {
   // secret.key of a data directory holds the key itself.
   if (content.length === 32) return [content];
   const { data, error } = secretKeys.safeParse(content.toString('utf8').trim());
-  if (error !== undefined) throw new ConfigError(`STILLFRAME_SECRET_KEY_FILE holds no key: it must be ${error.issues[0]?.message}.`);
+  if (error !== undefined)
+    throw new ConfigError(`STILLFRAME_SECRET_KEY_FILE holds no key: it must be ${error.issues[0]?.message}.`);
   return data;
 }

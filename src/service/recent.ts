@@ -10,7 +10,8 @@ export class RecentHealth {
 
   ask(): Promise<Health> {
     const now = this.deps.now();
-    if (this.seen === null || Math.abs(now - this.seen.at) > FRESH_MS) this.seen = { at: now, health: checkHealth(this.deps) };
+    if (this.seen === null || Math.abs(now - this.seen.at) > FRESH_MS)
+      this.seen = { at: now, health: checkHealth(this.deps) };
     return this.seen.health;
   }
 

@@ -76,7 +76,9 @@ export class Renderer implements AsyncDisposable {
       pool,
       blocker,
       countries,
-      memory: new MemoryBudget(memoryBytes - SERVER_BYTES - browsers * (framesOnDemand ? ONE_PAGE_BROWSER_BYTES : BROWSER_BYTES)),
+      memory: new MemoryBudget(
+        memoryBytes - SERVER_BYTES - browsers * (framesOnDemand ? ONE_PAGE_BROWSER_BYTES : BROWSER_BYTES),
+      ),
       encodes: new EncodeQueue(builtFile('picture-thread.js')),
       animations: new EncodeQueue(builtFile('picture-thread.js')),
       ffmpeg: config.ffmpeg,
@@ -109,7 +111,11 @@ export class Renderer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const { pool, blocker, markdown } = this.parts;
-    await Promise.allSettled([pool[Symbol.asyncDispose](), blocker[Symbol.asyncDispose](), markdown[Symbol.asyncDispose]()]);
+    await Promise.allSettled([
+      pool[Symbol.asyncDispose](),
+      blocker[Symbol.asyncDispose](),
+      markdown[Symbol.asyncDispose](),
+    ]);
   }
 }
 

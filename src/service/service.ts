@@ -100,7 +100,10 @@ export class Service implements AsyncDisposable {
   private readonly metrics = new Metrics();
   private readonly timings = new RecentTimings();
   private readonly onLoopError: (error: unknown) => void;
-  private readonly heap = new IdleHeap({ running: () => this.jobs.running, onError: (error) => this.onLoopError(error) });
+  private readonly heap = new IdleHeap({
+    running: () => this.jobs.running,
+    onError: (error) => this.onLoopError(error),
+  });
   private readonly limits: RateLimits;
   private readonly places: PublicPlaces = { baseUrl: '' };
   private readonly jobs: Loop<ClaimedJob>;
@@ -188,7 +191,11 @@ export class Service implements AsyncDisposable {
     this.http = await startHttp(createApp(services), services, { host, port, maxConnections });
     this.places.baseUrl = this.config.baseUrl ?? this.http.url;
     const { dataDir, console } = this.config;
-    this.announcement = announceServer(dataDir, { url: this.http.url, base_url: this.places.baseUrl, console }, this.log);
+    this.announcement = announceServer(
+      dataDir,
+      { url: this.http.url, base_url: this.places.baseUrl, console },
+      this.log,
+    );
     this.listenToOthers();
     if (this.hasRole('webhook')) this.deliveries.start();
     const opened = this.hasRole('capture') ? this.openForCaptures(parts) : this.makeFirstKey();
@@ -258,7 +265,9 @@ export class Service implements AsyncDisposable {
   private shareRates(): void {
     this.foundations.store
       .nodes()
-      .then((nodes) => this.limits.shareAmong(Math.max(1, nodes.filter(({ facts }) => facts.roles.includes('api')).length)))
+      .then((nodes) =>
+        this.limits.shareAmong(Math.max(1, nodes.filter(({ facts }) => facts.roles.includes('api')).length)),
+      )
       .catch(this.onLoopError);
   }
 
@@ -288,7 +297,10 @@ export class Service implements AsyncDisposable {
           if (this.renderer === null) throw new Error('a job was claimed before there was a browser');
           return this.renderer.render(order, signal);
         },
-        uploads: { open: (name) => artifacts.open(name), send: (order, signal) => uploadPicture(uploads, order, signal) },
+        uploads: {
+          open: (name) => artifacts.open(name),
+          send: (order, signal) => uploadPicture(uploads, order, signal),
+        },
         onEnded: (job, timings) => this.onJobEnded(job, timings),
         traces,
         log: this.log,
@@ -299,10 +311,24 @@ export class Service implements AsyncDisposable {
   private makeDeliveryLoop(): Loop<DueDelivery> {
     const { config, log, places } = this;
     const { store, egress, traces } = this.foundations;
-    const settings = { allowedOrigins: config.webhookAllow, backoffMs: config.webhookBackoffMs, timeoutMs: config.webhookTimeoutMs };
+    const settings = {
+      allowedOrigins: config.webhookAllow,
+      backoffMs: config.webhookBackoffMs,
+      timeoutMs: config.webhookTimeoutMs,
+    };
     return deliveryLoop({
       ...this.loopRules(),
-      deps: { store, egress, traces, places, log, wallNow: store.now, random: Math.random, version: packageVersion(), ...settings },
+      deps: {
+        store,
+        egress,
+        traces,
+        places,
+        log,
+        wallNow: store.now,
+        random: Math.random,
+        version: packageVersion(),
+        ...settings,
+      },
     });
   }
 
@@ -311,7 +337,11 @@ export class Service implements AsyncDisposable {
     const { store, egress, artifacts, traces, clock } = this.foundations;
     const { now } = clock;
     const deps = {
-      ...{ store, egress, artifacts, log, now },
+      store,
+      egress,
+      artifacts,
+      log,
+      now,
       rules: { maxQueue: config.maxQueue, webhookMaxAttempts: config.webhookAttempts },
       webhookAllow: config.webhookAllow,
       draining: () => this.draining && !this.handsOver,
@@ -324,19 +354,32 @@ export class Service implements AsyncDisposable {
     const views = new ModelViews({ openPicture: open, encodes });
     const thumbnails = new Thumbnails({ openPicture: open, encodes, reserveMemory: () => this.memoryOfCaptures() });
     return {
-      ...{ store, limits, traces, places, now, log },
+      store,
+      limits,
+      traces,
+      places,
+      now,
+      log,
       findLinkPicture: (submission, accountId) => findLinkPicture(deps, submission, accountId),
       submit: (submission, context) => submit(deps, submission, context),
       waitForJob: (job, nobodyWaits) =>
-        waitForJob({ store, signals, now: elapsed }, job, { until: elapsed() + config.syncWaitMs, signal: nobodyWaits }),
+        waitForJob({ store, signals, now: elapsed }, job, {
+          until: elapsed() + config.syncWaitMs,
+          signal: nobodyWaits,
+        }),
       openPicture: open,
       comparisons: {
         enter: (accountId) => queue.enter(accountId),
         find: (asked, principal) => findPicture({ store, openPicture: open }, asked, principal),
-        compare: (order, who) => compare({ ...deps, openPicture: open, queue, reserveMemory: this.memoryOfCaptures() }, order, who),
+        compare: (order, who) =>
+          compare({ ...deps, openPicture: open, queue, reserveMemory: this.memoryOfCaptures() }, order, who),
       },
       threads: new Turns(READING_THREADS),
-      uploads: { places: new Places(UPLOAD_PLACES), conversions: new Places(CONVERSION_PLACES), dir: join(config.dataDir, 'uploads') },
+      uploads: {
+        places: new Places(UPLOAD_PLACES),
+        conversions: new Places(CONVERSION_PLACES),
+        dir: join(config.dataDir, 'uploads'),
+      },
       modelView: (name, order) => views.view(name, order),
       onDeliveryDue: () => this.deliveries.wake(),
       health: () => health.ask(),
@@ -385,7 +428,13 @@ export class Service implements AsyncDisposable {
   private makeWatchKeeper(): WatchKeeper {
     const { log } = this;
     const { store } = this.foundations;
-    return new WatchKeeper({ store, shared: store.shared, options: () => this.watchesOptions(), log, onError: this.onLoopError });
+    return new WatchKeeper({
+      store,
+      shared: store.shared,
+      options: () => this.watchesOptions(),
+      log,
+      onError: this.onLoopError,
+    });
   }
 
   private watchesOptions(): WatchesOptions {
@@ -398,17 +447,29 @@ export class Service implements AsyncDisposable {
     const uploads = { egress, allowedOrigins: webhookAllow, version: packageVersion(), log };
     const { smtpUrl, mailFrom } = config;
     return {
-      api: { ...{ store, egress, rules, places, now }, minimumMs: config.watchMinInterval * 1_000, max: config.watchesMax },
+      api: { store, egress, rules, places, now, minimumMs: config.watchMinInterval * 1_000, max: config.watchesMax },
       runs: {
-        ...{ store, rules, log, now },
+        store,
+        rules,
+        log,
+        now,
         submit: services.submit,
         comparisons: services.comparisons,
         runsAtOnce: () => this.watchRunsAtOnce(),
         onRunEnded: ({ state }) => metrics.countWatchRun(state),
       },
       messages: {
-        ...{ store, egress, places, log, now, wallNow: store.now, random: Math.random, version: packageVersion() },
-        ...{ allowedOrigins: webhookAllow, backoffMs: config.webhookBackoffMs, timeoutMs: config.webhookTimeoutMs },
+        store,
+        egress,
+        places,
+        log,
+        now,
+        wallNow: store.now,
+        random: Math.random,
+        version: packageVersion(),
+        allowedOrigins: webhookAllow,
+        backoffMs: config.webhookBackoffMs,
+        timeoutMs: config.webhookTimeoutMs,
         maxAttempts: config.webhookAttempts,
         openPicture: services.openPicture,
         upload: (order, signal) => uploadPicture(uploads, order, signal),
@@ -426,7 +487,9 @@ export class Service implements AsyncDisposable {
   private async watchRunsAtOnce(): Promise<number> {
     const { store } = this.foundations;
     const nodes = store.shared ? await store.nodes() : [];
-    const all = nodes.filter(({ facts }) => facts.roles.includes('capture')).reduce((sum, { facts }) => sum + facts.concurrency, 0);
+    const all = nodes
+      .filter(({ facts }) => facts.roles.includes('capture'))
+      .reduce((sum, { facts }) => sum + facts.concurrency, 0);
     return Math.max(1, Math.floor(Math.max(all, this.config.concurrency) / 4));
   }
 

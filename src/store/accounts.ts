@@ -2,7 +2,16 @@
 import { hashApiKey } from '../contract/api-key.js';
 import { newId } from '../contract/ids.js';
 import type { KeyRow, Queries, RunTogether, SecretRow, Statement } from './rows.js';
-import type { Account, AccountStore, ApiKey, ConsoleGrant, ConsoleStore, JobCounts, KeyStore, NewKey } from './store.js';
+import type {
+  Account,
+  AccountStore,
+  ApiKey,
+  ConsoleGrant,
+  ConsoleStore,
+  JobCounts,
+  KeyStore,
+  NewKey,
+} from './store.js';
 import { markOf, placeOf, type Vault } from './vault.js';
 import { renewWatches } from './watches.js';
 
@@ -19,7 +28,8 @@ export const INSERT_KEY = `INSERT INTO api_keys (id, account_id, hash, label, sc
   VALUES ($1, $2, $3, $4, $5, $6, $7)`;
 
 /** Makes an account, unless its name is taken. */
-export const INSERT_ACCOUNT = 'INSERT INTO accounts (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING';
+export const INSERT_ACCOUNT =
+  'INSERT INTO accounts (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING';
 
 /** Returns the parameters of INSERT_KEY. */
 export function keyValues({ id, accountId, hash, label, scopes, prefix, createdAt }: NewKey): unknown[] {
@@ -27,7 +37,10 @@ export function keyValues({ id, accountId, hash, label, scopes, prefix, createdA
 }
 
 /** @param insertAccount INSERT_ACCOUNT with what else the engine stores of an account */
-export function accountSteps(queries: Queries, insertAccount = INSERT_ACCOUNT): Omit<AccountStore, 'usage' | 'jobCounts' | 'charge'> {
+export function accountSteps(
+  queries: Queries,
+  insertAccount = INSERT_ACCOUNT,
+): Omit<AccountStore, 'usage' | 'jobCounts' | 'charge'> {
   return {
     async createAccount(name, now) {
       const account: Account = { id: newId('account', now), name, quota: null, createdAt: now };
@@ -39,16 +52,26 @@ export function accountSteps(queries: Queries, insertAccount = INSERT_ACCOUNT): 
       return accounts.sort((one, other) => (one.name < other.name ? -1 : 1));
     },
     findAccount: (name) => queries.one(`${ACCOUNT} WHERE name = $1`, [name]),
-    setQuota: async (name, quota) => (await queries.run('UPDATE accounts SET quota = $2 WHERE name = $1', [name, quota])) === 1,
+    setQuota: async (name, quota) =>
+      (await queries.run('UPDATE accounts SET quota = $2 WHERE name = $1', [name, quota])) === 1,
   };
 }
 
 /** Counts jobs by state and code, from the unfinished jobs of an account, and the outcomes of those that ended in a month. */
-export function toJobCounts(unfinished: readonly { state: string; jobs: number }[], outcomes: ReadonlyMap<string, number>): JobCounts {
-  const failures = [...outcomes].filter(([outcome]) => outcome !== 'completed').sort(([one], [other]) => (one < other ? -1 : 1));
+export function toJobCounts(
+  unfinished: readonly { state: string; jobs: number }[],
+  outcomes: ReadonlyMap<string, number>,
+): JobCounts {
+  const failures = [...outcomes]
+    .filter(([outcome]) => outcome !== 'completed')
+    .sort(([one], [other]) => (one < other ? -1 : 1));
   return {
     byState: {
-      ...{ waiting: 0, prioritized: 0, active: 0, delayed: 0, completed: outcomes.get('completed') ?? 0 },
+      waiting: 0,
+      prioritized: 0,
+      active: 0,
+      delayed: 0,
+      completed: outcomes.get('completed') ?? 0,
       failed: failures.reduce((sum, [, jobs]) => sum + jobs, 0),
       ...Object.fromEntries(unfinished.map(({ state, jobs }) => [state, jobs])),
     },
@@ -57,7 +80,8 @@ export function toJobCounts(unfinished: readonly { state: string; jobs: number }
 }
 
 export function keySteps(queries: Queries, vault: Vault): Omit<KeyStore, 'insertFirstKey' | 'linkCredits'> {
-  const findKey = async (where: string, value: string) => orNull(await queries.one<FoundKey>(`${KEY} WHERE ${where} = $1`, [value]));
+  const findKey = async (where: string, value: string) =>
+    orNull(await queries.one<FoundKey>(`${KEY} WHERE ${where} = $1`, [value]));
   return {
     insertKey: async (key) => void (await queries.run(INSERT_KEY, keyValues(key))),
     findKeyByHash: (hash) => findKey('key.hash', hash),
@@ -73,12 +97,16 @@ export function keySteps(queries: Queries, vault: Vault): Omit<KeyStore, 'insert
       return true;
     },
     async signingSecrets(keyId, now) {
-      const row = await queries.one<SecretRow>('SELECT secret, previous, previous_until FROM signing_secrets WHERE key_id = $1', [keyId]);
+      const row = await queries.one<SecretRow>(
+        'SELECT secret, previous, previous_until FROM signing_secrets WHERE key_id = $1',
+        [keyId],
+      );
       if (row === null) return [];
       const older = row.previous !== null && (row.previousUntil ?? 0) > now ? [row.previous] : [];
       return [row.secret, ...older].map((sealed) => vault.open(sealed, placeOf.signing(keyId)));
     },
-    setLinksLimit: async (keyId, limit) => (await queries.run('UPDATE api_keys SET links_limit = $2 WHERE id = $1', [keyId, limit])) === 1,
+    setLinksLimit: async (keyId, limit) =>
+      (await queries.run('UPDATE api_keys SET links_limit = $2 WHERE id = $1', [keyId, limit])) === 1,
     revokeKey: (idOrPrefix, now) => revokeKey(queries, idOrPrefix, now),
   };
 }
@@ -109,7 +137,9 @@ async function revokeKey(queries: Queries, text: string, now: number): ReturnTyp
 
 /** Encrypts permanent data again with the current key, so that the former one is needed only as long as the jobs of its time. */
 export async function renewKey(queries: Queries, vault: Vault): Promise<void> {
-  for (const row of await queries.all<Omit<SecretRow, 'previousUntil'>>('SELECT key_id, secret, previous FROM signing_secrets')) {
+  for (const row of await queries.all<Omit<SecretRow, 'previousUntil'>>(
+    'SELECT key_id, secret, previous FROM signing_secrets',
+  )) {
     const place = placeOf.signing(row.keyId);
     const again = (sealed: Buffer | null) => (sealed === null ? null : vault.seal(vault.open(sealed, place), place));
     await queries.run('UPDATE signing_secrets SET secret = $2, previous = $3 WHERE key_id = $1 AND secret = $4', [
@@ -131,7 +161,10 @@ export function consoleSteps(queries: Queries, runTogether: RunTogether): Consol
     async addConsoleLink(link) {
       const { hash, createdAt, expiresAt } = link;
       await runTogether([
-        [`INSERT INTO console_access (hash, kind, created_at, expires_at) VALUES ($1, 'link', $2, $3)`, [hash, createdAt, expiresAt]],
+        [
+          `INSERT INTO console_access (hash, kind, created_at, expires_at) VALUES ($1, 'link', $2, $3)`,
+          [hash, createdAt, expiresAt],
+        ],
         removeOldest('link', link),
       ]);
     },
@@ -148,10 +181,10 @@ export function consoleSteps(queries: Queries, runTogether: RunTogether): Consol
       return exchanged === 1;
     },
     findConsoleSession: (hash, now) =>
-      queries.one(`SELECT hash, created_at, expires_at FROM console_access WHERE hash = $1 AND kind = 'session' AND expires_at > $2`, [
-        hash,
-        now,
-      ]),
+      queries.one(
+        `SELECT hash, created_at, expires_at FROM console_access WHERE hash = $1 AND kind = 'session' AND expires_at > $2`,
+        [hash, now],
+      ),
     async countConsoleSessions(now) {
       const live = await queries.one<{ rows: number }>(
         `SELECT count(*) AS rows FROM console_access WHERE kind = 'session' AND expires_at > $1`,
@@ -159,7 +192,8 @@ export function consoleSteps(queries: Queries, runTogether: RunTogether): Consol
       );
       return live?.rows ?? 0;
     },
-    endConsoleSession: async (hash) => (await queries.run(`DELETE FROM console_access WHERE hash = $1 AND kind = 'session'`, [hash])) === 1,
+    endConsoleSession: async (hash) =>
+      (await queries.run(`DELETE FROM console_access WHERE hash = $1 AND kind = 'session'`, [hash])) === 1,
     async endConsoleAccess() {
       const [, sessions = 0] = await runTogether([
         [`DELETE FROM console_access WHERE kind = 'link'`, []],

@@ -65,7 +65,10 @@ const RULES = {
 export function sharedChecks(table: keyof typeof RULES): [name: string, condition: string][] {
   const enumerated: Record<string, readonly string[]> = table in VALUES ? VALUES[table as keyof typeof VALUES] : {};
   return [
-    ...Object.entries(enumerated).map(([column, values]) => [column, `${column} IN (${values.map((value) => `'${value}'`).join(', ')})`]),
+    ...Object.entries(enumerated).map(([column, values]) => [
+      column,
+      `${column} IN (${values.map((value) => `'${value}'`).join(', ')})`,
+    ]),
     ...Object.entries(RULES[table]),
   ].map(([name, condition]) => [`${table}_${name}`, String(condition)]);
 }

@@ -34,7 +34,12 @@ export function jobLookUps(queries: Queries, bySeqs: (seqs: readonly number[]) =
         queries.all<ExaminedJob>(
           `SELECT seq, state, lower(url) LIKE $3 ESCAPE '!' AND ($4 = '' OR key_id = $4) AS "isFound" FROM jobs WHERE seq < $1
             ORDER BY seq DESC LIMIT $2`,
-          [page.before ?? Number.MAX_SAFE_INTEGER, EXAMINED_JOBS_MAX, containing(page.found?.address ?? ''), page.found?.keyId ?? ''],
+          [
+            page.before ?? Number.MAX_SAFE_INTEGER,
+            EXAMINED_JOBS_MAX,
+            containing(page.found?.address ?? ''),
+            page.found?.keyId ?? '',
+          ],
         ),
       ]);
       const { seqs, next } = chooseJobs(examined, { states: storedStates(page.state, paused), limit: page.limit });
@@ -57,7 +62,12 @@ export function jobLookUps(queries: Queries, bySeqs: (seqs: readonly number[]) =
           GROUP BY 1, 2, 3`,
         [since, HOUR_MS, RECENT_MAX],
       );
-      return rows.map(({ hour, state, shared, jobs }) => ({ hour: Number(hour), state, shared: Boolean(shared), jobs: Number(jobs) }));
+      return rows.map(({ hour, state, shared, jobs }) => ({
+        hour: Number(hour),
+        state,
+        shared: Boolean(shared),
+        jobs: Number(jobs),
+      }));
     },
     newestJobAt: async () =>
       (await queries.one<{ at: number }>('SELECT enqueued_at AS at FROM jobs ORDER BY seq DESC LIMIT 1'))?.at ?? null,

@@ -36,7 +36,8 @@ export const IS_HELD = `id = $1 AND worker_id = $2 AND attempts_made = $3 AND st
 export const IN_FLIGHT = `SELECT id FROM jobs
   WHERE account_id = $1 AND cache_digest = $2 AND ended_at IS NULL AND leader_id IS NULL ORDER BY seq LIMIT 1`;
 /** The oldest job with at least this timeout ($2) among a leader ($1) and its followers. */
-export const SHARING = 'SELECT id FROM jobs WHERE (id = $1 OR leader_id = $1) AND timeout_ms >= $2 ORDER BY seq LIMIT 1';
+export const SHARING =
+  'SELECT id FROM jobs WHERE (id = $1 OR leader_id = $1) AND timeout_ms >= $2 ORDER BY seq LIMIT 1';
 /** The newest picture that was rendered for an account ($1) and a cache digest ($2), not taken from the cache. */
 export const NEWEST_PICTURE = `SELECT job.id AS job_id, job.rendered_at, job.worker_id, artifacts.name AS artifact_name, artifacts.data,
     artifacts.gone_at
@@ -127,10 +128,21 @@ export function newJobRow(job: NewJob, digests: Digests, { kept, leaderId }: Sou
 
 /** Converts a row to its public state. Queued jobs are reported as `paused` while the queue is paused (decisions.md, Jobs). */
 export function toSnapshot(row: Omit<FoundJob, 'seq'>): JobSnapshot {
-  const { id, accountId, keyId, mode, url, requestId, progress, attemptsMade, attemptBudget, enqueuedAt, webhookUrl } = row;
+  const { id, accountId, keyId, mode, url, requestId, progress, attemptsMade, attemptBudget, enqueuedAt, webhookUrl } =
+    row;
   const isQueued = row.state === 'waiting' || row.state === 'prioritized';
   return {
-    ...{ id, accountId, keyId, mode, url, requestId, progress, attemptsMade, attemptBudget, enqueuedAt, webhookUrl },
+    id,
+    accountId,
+    keyId,
+    mode,
+    url,
+    requestId,
+    progress,
+    attemptsMade,
+    attemptBudget,
+    enqueuedAt,
+    webhookUrl,
     state: isQueued && row.paused ? 'paused' : row.state,
     result: toResult(row),
   };
@@ -150,7 +162,11 @@ function toResult(row: Omit<FoundJob, 'seq'>): JobResult | null {
 }
 
 /** The clock may have jumped between the times of the row. A job without an attempt has shared the render of one that is older than it. */
-function durationOf({ enqueuedAt, attemptsMade }: Pick<JobRow, 'enqueuedAt' | 'attemptsMade'>, endedAt: number, tookMs?: number): number {
+function durationOf(
+  { enqueuedAt, attemptsMade }: Pick<JobRow, 'enqueuedAt' | 'attemptsMade'>,
+  endedAt: number,
+  tookMs?: number,
+): number {
   if (tookMs !== undefined && attemptsMade > 0) return tookMs;
   return Math.max(0, Math.min(endedAt - enqueuedAt, tookMs ?? Number.POSITIVE_INFINITY));
 }

@@ -10,7 +10,16 @@ import type { CaptureOptions, ExecutionMode, WebhookOptions } from '../contract/
 import type { DeliveryStatus } from '../contract/delivery.js';
 import type { JobSnapshot, JobState, StoredJobState } from '../contract/job.js';
 import type { KeptClock } from '../contract/kept-clock.js';
-import type { RunData, RunState, Schedule, Watch, WatchDefinition, WatchEvent, WatchMessage, WatchRun } from '../contract/watch.js';
+import type {
+  RunData,
+  RunState,
+  Schedule,
+  Watch,
+  WatchDefinition,
+  WatchEvent,
+  WatchMessage,
+  WatchRun,
+} from '../contract/watch.js';
 
 export interface Account {
   id: string;
@@ -321,7 +330,11 @@ export interface JobStore {
    * Recovers claims at the start and periodically: renews claims of `own` whose lease has expired (after a clock jump), and returns other
    * jobs whose lease has expired, or whose server has ended, to the queue. Those with no attempt left fail with `render_crashed`.
    */
-  recover(recovery: { now: number; starting: boolean; own?: OwnClaims }): Promise<{ requeued: number; ended: EndedJob[] }>;
+  recover(recovery: {
+    now: number;
+    starting: boolean;
+    own?: OwnClaims;
+  }): Promise<{ requeued: number; ended: EndedJob[] }>;
   findJob(id: string): Promise<JobSnapshot | null>;
   /**
    * Lists the jobs of a key, newest first.
@@ -403,7 +416,12 @@ export interface DeliveryStore {
    * Claims, for `leaseMs`, the most overdue delivery of the account with the fewest claims. Allows at most `perReceiver` concurrent claims
    * of an account to one origin, fewer if it does not respond; an account leaves as many of the `atOnce` slots free as it uses.
    */
-  claimNextDelivery(claim: { now: number; leaseMs: number; perReceiver: number; atOnce?: number }): Promise<DueDelivery | null>;
+  claimNextDelivery(claim: {
+    now: number;
+    leaseMs: number;
+    perReceiver: number;
+    atOnce?: number;
+  }): Promise<DueDelivery | null>;
   /** @returns false if the delivery's generation or attempt has changed */
   recordAttempt(delivery: HeldDelivery, outcome: AttemptOutcome, now: number): Promise<boolean>;
   /** Returns null if the job has no webhook. A job that is not terminal has a `pending` status without an event. */
@@ -426,7 +444,13 @@ export interface ArtifactRow {
 export interface RetentionStore {
   findArtifact(name: string): Promise<ArtifactRow | null>;
   /** Keeps an artifact that no job has made, such as a picture of differences. It expires like every other. */
-  keepArtifact(artifact: { name: string; bytes: number; sha256: string; accountId: string; createdAt: number }): Promise<void>;
+  keepArtifact(artifact: {
+    name: string;
+    bytes: number;
+    sha256: string;
+    accountId: string;
+    createdAt: number;
+  }): Promise<void>;
   /**
    * Records that the file has been deleted.
    * @returns false if that is recorded already, or the row does not exist
@@ -547,7 +571,10 @@ export interface WatchStore {
   /** Lists watches, newest first: those of a key, or all. */
   listWatches(page: { keyId: string | null; before: string | null; limit: number }): Promise<Watch[]>;
   /** Replaces the definition of a watch. @returns false if it has changed since it was read */
-  updateWatch(watch: Pick<Watch, 'id' | 'updatedAt' | 'nextAt'> & { definition: WatchDefinition }, readAt: number): Promise<boolean>;
+  updateWatch(
+    watch: Pick<Watch, 'id' | 'updatedAt' | 'nextAt'> & { definition: WatchDefinition },
+    readAt: number,
+  ): Promise<boolean>;
   /** Removes a watch with its runs, whose pictures then expire like every other. */
   deleteWatch(id: string): Promise<boolean>;
   anyWatch(): Promise<boolean>;
@@ -576,7 +603,10 @@ export interface WatchStore {
   queuedRuns(now: number): Promise<{ accounts: string[]; running: number }>;
   claimQueued(accountId: string, claim: string, now: number, leaseMs: number): Promise<WatchRun | null>;
   /** Ends a claim without ending the run. @returns false if the claim was lost */
-  releaseRun(held: HeldWork, run: Pick<WatchRun, 'state' | 'attempt' | 'jobId' | 'startedAt'> & { wakeAt: number }): Promise<boolean>;
+  releaseRun(
+    held: HeldWork,
+    run: Pick<WatchRun, 'state' | 'attempt' | 'jobId' | 'startedAt'> & { wakeAt: number },
+  ): Promise<boolean>;
   /** Ends a run in ONE transaction: run, watch, pictures, messages, and runs that are no longer kept. @returns false if the claim was lost */
   endRun(held: HeldWork, watch: Watch, ended: EndedRun, now: number): Promise<boolean>;
   /** Deletes runs that are older than their watch keeps them. */
@@ -673,4 +703,12 @@ export interface EngineStore extends AsyncDisposable {
   backup(file: string): Promise<BackedUp>;
 }
 
-export interface Store extends AccountStore, KeyStore, JobStore, DeliveryStore, RetentionStore, ConsoleStore, WatchStore, EngineStore {}
+export interface Store
+  extends AccountStore,
+    KeyStore,
+    JobStore,
+    DeliveryStore,
+    RetentionStore,
+    ConsoleStore,
+    WatchStore,
+    EngineStore {}

@@ -52,7 +52,10 @@ export function openOrder(vault: Vault, jobId: string, sealed: Buffer | null): C
 }
 
 /** Returns the options that can be decrypted, by job. */
-export function openOrders(vault: Vault, orders: readonly { jobId: string; sealed: Buffer }[]): Map<string, CaptureOptions> {
+export function openOrders(
+  vault: Vault,
+  orders: readonly { jobId: string; sealed: Buffer }[],
+): Map<string, CaptureOptions> {
   const opened = orders.map(({ jobId, sealed }) => [jobId, openOrder(vault, jobId, sealed)] as const);
   return new Map(opened.flatMap(([jobId, options]) => (options === null ? [] : [[jobId, options]])));
 }
@@ -81,7 +84,8 @@ export function vaultOf(keys: readonly Buffer[]): Vault {
     seal: current.seal,
     digest: current.digest,
     matches: (purpose, text, digest) => all.some((one) => one.digest(purpose, text) === digest),
-    open: (sealed, place) => (former.find((one) => openOrNull(one, sealed, place) !== null) ?? current).open(sealed, place),
+    open: (sealed, place) =>
+      (former.find((one) => openOrNull(one, sealed, place) !== null) ?? current).open(sealed, place),
   };
 }
 
@@ -99,7 +103,9 @@ function vaultOfKey(key: Buffer): KeyVault {
       return Buffer.concat([nonce, cipher.getAuthTag(), ...body]);
     },
     open(sealed, place) {
-      const decipher = createDecipheriv('aes-256-gcm', sealing, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+      const decipher = createDecipheriv('aes-256-gcm', sealing, sealed.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      });
       decipher.setAAD(Buffer.from(place));
       decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
       const body = decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES));

@@ -38,14 +38,22 @@ const DAY_MS = 86_400_000;
 const LAST_ID = 'wat_Z';
 
 export function watchSteps(queries: Queries, vault: Vault, runTogether: RunTogether): WatchStore {
-  const findRun = async (where: string, values: readonly unknown[]) => toRun(await queries.one<RunRow>(`${RUN} ${where}`, values));
+  const findRun = async (where: string, values: readonly unknown[]) =>
+    toRun(await queries.one<RunRow>(`${RUN} ${where}`, values));
   /** Takes a row that is due, unless another server has taken it since it was read. */
-  const claim = async (table: string, row: { id: string; dueAt: number }, held: { column: string; claim: string; until: number }) =>
+  const claim = async (
+    table: string,
+    row: { id: string; dueAt: number },
+    held: { column: string; claim: string; until: number },
+  ) =>
     (await queries.run(`UPDATE ${table} SET claim = $2, ${held.column} = $3 WHERE id = $1 AND ${held.column} = $4`, [
       ...[row.id, held.claim, held.until, row.dueAt],
     ])) === 1;
   const claimRun = async (found: { id: string; wakeAt: number } | null, token: string, until: number) => {
-    if (found === null || !(await claim('watch_runs', { id: found.id, dueAt: found.wakeAt }, { column: 'wake_at', claim: token, until })))
+    if (
+      found === null ||
+      !(await claim('watch_runs', { id: found.id, dueAt: found.wakeAt }, { column: 'wake_at', claim: token, until }))
+    )
       return null;
     return await findRun('WHERE id = $1 AND claim = $2', [found.id, token]);
   };
@@ -61,7 +69,10 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
             ...[definition.keep.runs, definition.keep.days, watch.nextAt, watch.createdAt],
           ],
         ],
-        ['DELETE FROM watches WHERE id = $1 AND (SELECT count(*) FROM watches WHERE account_id = $2) > $3', [id, accountId, max]],
+        [
+          'DELETE FROM watches WHERE id = $1 AND (SELECT count(*) FROM watches WHERE account_id = $2) > $3',
+          [id, accountId, max],
+        ],
       ]);
       return tooMany === 0;
     },
@@ -79,7 +90,14 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
           `UPDATE watches SET sealed = $2, schedule = $3, keep_runs = $4, keep_days = $5, next_at = $6, updated_at = $7
             WHERE id = $1 AND updated_at = $8`,
           [
-            ...[id, sealed(vault, id, definition), scheduleOf(definition), definition.keep.runs, definition.keep.days, nextAt],
+            ...[
+              id,
+              sealed(vault, id, definition),
+              scheduleOf(definition),
+              definition.keep.runs,
+              definition.keep.days,
+              nextAt,
+            ],
             ...[updatedAt, readAt],
           ],
         )) === 1
@@ -90,7 +108,9 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
     dueWatches: async (now, limit) =>
       (await queries.all<DueRow>(`${DUE} WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, [now, limit])).map(toDue),
     scheduledWatches: async ({ after, limit }) =>
-      (await queries.all<DueRow>(`${DUE} WHERE id > $1 AND next_at IS NOT NULL ORDER BY id LIMIT $2`, [after, limit])).map(toDue),
+      (
+        await queries.all<DueRow>(`${DUE} WHERE id > $1 AND next_at IS NOT NULL ORDER BY id LIMIT $2`, [after, limit])
+      ).map(toDue),
     reschedule: async ({ id, nextAt }, next) =>
       void (await queries.run('UPDATE watches SET next_at = $3 WHERE id = $1 AND next_at = $2', [id, nextAt, next])),
     async fire({ id, nextAt }, { runId, nextAt: next, now, overlap }) {
@@ -129,7 +149,9 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
       return rows.flatMap((row) => toRun(row) ?? []);
     },
     async lastRuns(watchIds) {
-      const found = await Promise.all(watchIds.map((id) => findRun('WHERE watch_id = $1 ORDER BY due_at DESC LIMIT 1', [id])));
+      const found = await Promise.all(
+        watchIds.map((id) => findRun('WHERE watch_id = $1 ORDER BY due_at DESC LIMIT 1', [id])),
+      );
       return found.flatMap((run) => run ?? []);
     },
     claimRunning: async (token, now, leaseMs) =>
@@ -140,7 +162,10 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
       ),
     async queuedRuns(now) {
       const [accounts, counted] = await Promise.all([
-        queries.all<{ accountId: string }>(`SELECT DISTINCT account_id FROM watch_runs WHERE state = 'queued' AND wake_at <= $1`, [now]),
+        queries.all<{ accountId: string }>(
+          `SELECT DISTINCT account_id FROM watch_runs WHERE state = 'queued' AND wake_at <= $1`,
+          [now],
+        ),
         queries.one<{ runs: number }>(`SELECT count(*) AS runs FROM watch_runs WHERE state = 'running'`),
       ]);
       return { accounts: accounts.map(({ accountId }) => accountId), running: counted?.runs ?? 0 };
@@ -160,7 +185,8 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
           WHERE id = $1 AND claim = $2 AND ended_at IS NULL`,
         [held.id, held.claim, state, attempt, jobId, startedAt, wakeAt],
       )) === 1,
-    endRun: async (held, watch, ended, now) => (await runTogether(endStatements(vault, held, { watch, ended, now })))[0] === 1,
+    endRun: async (held, watch, ended, now) =>
+      (await runTogether(endStatements(vault, held, { watch, ended, now })))[0] === 1,
     pruneRuns: (now, limit) =>
       queries.run(
         `DELETE FROM watch_runs WHERE id IN (SELECT watch_runs.id FROM watch_runs JOIN watches ON watches.id = watch_runs.watch_id
@@ -173,9 +199,13 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
           AND EXISTS (SELECT 1 FROM watch_runs WHERE id = $2 AND watch_id = $1 AND state IN ('unchanged', 'changed', 'reported'))`,
         [watchId, runId],
       )) === 1,
-    messagesOf: (runId) => queries.all<WatchMessage>(`${MESSAGE} WHERE run_id = $1 ORDER BY target, recipient, id`, [runId]),
+    messagesOf: (runId) =>
+      queries.all<WatchMessage>(`${MESSAGE} WHERE run_id = $1 ORDER BY target, recipient, id`, [runId]),
     dueMessages: async (now) => {
-      const due = await queries.all<{ accountId: string }>('SELECT DISTINCT account_id FROM watch_messages WHERE due_at <= $1', [now]);
+      const due = await queries.all<{ accountId: string }>(
+        'SELECT DISTINCT account_id FROM watch_messages WHERE due_at <= $1',
+        [now],
+      );
       return due.map(({ accountId }) => accountId);
     },
     async claimMessage(accountId, token, now, leaseMs) {
@@ -183,7 +213,11 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
         'SELECT id, due_at FROM watch_messages WHERE account_id = $1 AND due_at <= $2 ORDER BY due_at, id LIMIT 1',
         [accountId, now],
       );
-      if (found === null || !(await claim('watch_messages', found, { column: 'due_at', claim: token, until: now + leaseMs }))) return null;
+      if (
+        found === null ||
+        !(await claim('watch_messages', found, { column: 'due_at', claim: token, until: now + leaseMs }))
+      )
+        return null;
       return await queries.one<WatchMessage>(`${MESSAGE} WHERE id = $1 AND claim = $2`, [found.id, token]);
     },
     async recordMessage({ id, claim: token }, outcome, now) {
@@ -217,24 +251,37 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
       return earlier(watch?.at ?? null, run?.at ?? null);
     },
     nextMessageDueAt: async () =>
-      (await queries.one<{ at: number | null }>('SELECT min(due_at) AS at FROM watch_messages WHERE due_at IS NOT NULL'))?.at ?? null,
+      (
+        await queries.one<{ at: number | null }>(
+          'SELECT min(due_at) AS at FROM watch_messages WHERE due_at IS NOT NULL',
+        )
+      )?.at ?? null,
     signLink: (text) => vault.digest('link', text),
     isLinkSigned: (text, signature) => vault.matches('link', text, signature),
   };
 }
 
-function endStatements(vault: Vault, held: HeldWork, { watch, ended, now }: { watch: Watch; ended: EndedRun; now: number }): Statement[] {
+function endStatements(
+  vault: Vault,
+  held: HeldWork,
+  { watch, ended, now }: { watch: Watch; ended: EndedRun; now: number },
+): Statement[] {
   const { id, claim } = held;
   const { state, share, picture, changes, data, error } = ended;
   const mine = [id, claim, state];
-  const kept = [...new Set([picture, changes, ...(data?.pictures ?? []).map(({ artifact }) => artifact)])].filter((name) => name !== null);
+  const kept = [...new Set([picture, changes, ...(data?.pictures ?? []).map(({ artifact }) => artifact)])].filter(
+    (name) => name !== null,
+  );
   return [
     [
       `UPDATE watch_runs SET state = $3, ended_at = $4, wake_at = NULL, share = $5, picture = $6, changes = $7, data = $8, error = $9
         WHERE id = $1 AND claim = $2 AND ended_at IS NULL`,
       [...mine, now, share, picture, changes, orNull(data), orNull(error)],
     ],
-    [`UPDATE watches SET failures = $4, alarm = $5 WHERE id = $6 AND ${HAS_ENDED}`, [...mine, ended.failures, ended.alarm, watch.id]],
+    [
+      `UPDATE watches SET failures = $4, alarm = $5 WHERE id = $6 AND ${HAS_ENDED}`,
+      [...mine, ended.failures, ended.alarm, watch.id],
+    ],
     ...(ended.isPrevious
       ? ([
           [
@@ -243,7 +290,9 @@ function endStatements(vault: Vault, held: HeldWork, { watch, ended, now }: { wa
           ],
         ] as const)
       : []),
-    ...kept.map((name) => [`UPDATE artifacts SET watch_run = $1 WHERE name = $4 AND ${HAS_ENDED}`, [...mine, name]] as const),
+    ...kept.map(
+      (name) => [`UPDATE artifacts SET watch_run = $1 WHERE name = $4 AND ${HAS_ENDED}`, [...mine, name]] as const,
+    ),
     ...ended.tells.flatMap((event) =>
       placesOf(watch.definition.send)
         .filter(({ send }) => isTold(send, event))
@@ -253,7 +302,14 @@ function endStatements(vault: Vault, held: HeldWork, { watch, ended, now }: { wa
               `INSERT INTO watch_messages (id, watch_id, run_id, account_id, target, recipient, kind, event, due_at)
                 SELECT $4, $5, $1, $6, ${whole('$7')}, $8, $9, $10, ${whole('$11')} WHERE ${HAS_ENDED} ON CONFLICT DO NOTHING`,
               [
-                ...[...mine, newId('delivery', now), watch.id, watch.accountId, place.target, vault.digest('link', placeText(place))],
+                ...[
+                  ...mine,
+                  newId('delivery', now),
+                  watch.id,
+                  watch.accountId,
+                  place.target,
+                  vault.digest('link', placeText(place)),
+                ],
                 ...[kindOf(place.send), event, now],
               ],
             ] as const,
@@ -279,10 +335,16 @@ function sealed(vault: Vault, id: string, definition: WatchDefinition): Buffer {
 
 /** Encrypts watches again with the current key. */
 export async function renewWatches(queries: Queries, vault: Vault): Promise<void> {
-  for (const { id, sealed: before } of await queries.all<Pick<WatchRow, 'id' | 'sealed'>>('SELECT id, sealed FROM watches')) {
+  for (const { id, sealed: before } of await queries.all<Pick<WatchRow, 'id' | 'sealed'>>(
+    'SELECT id, sealed FROM watches',
+  )) {
     const opened = openOrNull(vault, before, placeOf.watch(id));
     if (opened === null) continue;
-    await queries.run('UPDATE watches SET sealed = $2 WHERE id = $1 AND sealed = $3', [id, vault.seal(opened, placeOf.watch(id)), before]);
+    await queries.run('UPDATE watches SET sealed = $2 WHERE id = $1 AND sealed = $3', [
+      id,
+      vault.seal(opened, placeOf.watch(id)),
+      before,
+    ]);
   }
 }
 

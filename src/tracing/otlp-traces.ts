@@ -1,4 +1,13 @@
-import { type Attributes, type Context, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type Context,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import type { Log } from '../log.js';
 import type { TracingConfig } from '../tracing-config.js';
@@ -36,7 +45,11 @@ export class OtlpTraces implements Traces {
     };
     const parent = this.#propagates ? contextOf(caller) : ROOT_CONTEXT;
     const { tracer } = this.#pipeline;
-    const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, startTime: timeOf(startedAt), attributes }, parent);
+    const span = tracer.startSpan(
+      `${method} ${route}`,
+      { kind: SpanKind.SERVER, startTime: timeOf(startedAt), attributes },
+      parent,
+    );
     return {
       traceparent: traceparentOf(span),
       accepted: ({ id, cached }) => void span.setAttributes({ 'stillframe.job_id': id, 'stillframe.cached': cached }),
@@ -61,7 +74,11 @@ export class OtlpTraces implements Traces {
       ...requestAttributes(options),
     };
     const parent = contextOf({ traceparent });
-    const span = tracer.startSpan('capture', { kind: SpanKind.CONSUMER, startTime: timeOf(queuedAt), attributes }, parent);
+    const span = tracer.startSpan(
+      'capture',
+      { kind: SpanKind.CONSUMER, startTime: timeOf(queuedAt), attributes },
+      parent,
+    );
     const context = trace.setSpan(parent, span);
     const stages = (all: readonly TracedStage[]) => addStages(tracer, context, all);
     stages([{ name: 'queue', began: queuedAt, ended: claimedAt, failed: false }]);
@@ -78,10 +95,18 @@ export class OtlpTraces implements Traces {
   delivery({ jobId, deliveryId, generation, attempt, url, traceparent }: DeliveryFacts): DeliveryTrace {
     const { hostname } = new URL(url);
     const attributes = {
-      ...{ 'http.request.method': 'POST', 'server.address': hostname, 'stillframe.job_id': jobId },
-      ...{ 'stillframe.delivery_id': deliveryId, 'stillframe.delivery_generation': generation, 'stillframe.attempt': attempt },
+      'http.request.method': 'POST',
+      'server.address': hostname,
+      'stillframe.job_id': jobId,
+      'stillframe.delivery_id': deliveryId,
+      'stillframe.delivery_generation': generation,
+      'stillframe.attempt': attempt,
     };
-    const span = this.#pipeline.tracer.startSpan('webhook', { kind: SpanKind.CLIENT, attributes }, contextOf({ traceparent }));
+    const span = this.#pipeline.tracer.startSpan(
+      'webhook',
+      { kind: SpanKind.CLIENT, attributes },
+      contextOf({ traceparent }),
+    );
     return {
       traceparent: this.#propagates ? traceparentOf(span) : null,
       end({ outcome, status }) {

@@ -38,7 +38,11 @@ export class TracePipeline implements AsyncDisposable {
   constructor(config: TracingConfig, about: { version: string; instance: string; log: Log }) {
     logSdkWarnings(about.log);
     this.#provider = new TracerProvider({
-      resource: resourceFromAttributes({ 'service.version': about.version, 'service.instance.id': about.instance, ...config.resource }),
+      resource: resourceFromAttributes({
+        'service.version': about.version,
+        'service.instance.id': about.instance,
+        ...config.resource,
+      }),
       sampler: samplerOf(config),
       spanLimits: { attributeValueLengthLimit: ATTRIBUTE_CHARACTERS },
       spanProcessors: [
@@ -97,7 +101,11 @@ function logSdkWarnings(log: Log): void {
 function samplerOf({ sampler, ratio }: TracingConfig): Sampler {
   const name = sampler.replace('parentbased_', '');
   const root =
-    name === 'always_on' ? new AlwaysOnSampler() : name === 'always_off' ? new AlwaysOffSampler() : new TraceIdRatioBasedSampler(ratio);
+    name === 'always_on'
+      ? new AlwaysOnSampler()
+      : name === 'always_off'
+        ? new AlwaysOffSampler()
+        : new TraceIdRatioBasedSampler(ratio);
   return name === sampler ? root : new ParentBasedSampler({ root });
 }
 
@@ -116,7 +124,10 @@ export function exporterOf({ endpoint, headers, protocol, timeoutMs, compression
  * Exports spans.
  * @returns the reason why the collector did not take them; null if it did
  */
-export function send(exporter: SpanExporter, spans: ReadableSpan[]): Promise<{ result: ExportResult; reason: string | null }> {
+export function send(
+  exporter: SpanExporter,
+  spans: ReadableSpan[],
+): Promise<{ result: ExportResult; reason: string | null }> {
   return new Promise((resolve) => {
     exporter.export(spans, (result) =>
       resolve({ result, reason: result.code === ExportResultCode.SUCCESS ? null : reasonOf(result.error) }),

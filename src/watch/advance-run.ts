@@ -132,7 +132,8 @@ export async function advanceRun(deps: RunDeps, { run, claim }: ClaimedRun, sign
   } catch (error) {
     if (signal.aborted) return;
     // The step is tried again: a database or a storage that cannot be reached fails no run.
-    if (error instanceof CaptureError && (error.status === 503 || error.code === 'rate_limited')) return await later(work, BUSY_MS);
+    if (error instanceof CaptureError && (error.status === 503 || error.code === 'rate_limited'))
+      return await later(work, BUSY_MS);
     await fail(work, toStoredError(error), null);
     if (!(error instanceof CaptureError)) throw error;
   }
@@ -162,7 +163,12 @@ async function submitRun(work: Work): Promise<void> {
   const idempotencyKey = `watch.${run.id}.${run.attempt}`;
   const startedAt = run.startedAt ?? deps.now();
   try {
-    const job = await deps.submit(submission, { principal, requestId: newId('request', startedAt), idempotencyKey, traceparent: null });
+    const job = await deps.submit(submission, {
+      principal,
+      requestId: newId('request', startedAt),
+      idempotencyKey,
+      traceparent: null,
+    });
     await later(work, LOOK_AGAIN_MS, { state: 'running', jobId: job.id, startedAt });
   } catch (error) {
     if (!(error instanceof CaptureError)) throw error;
@@ -182,7 +188,9 @@ async function judgeEnded(work: Work): Promise<void> {
   if (outcome === undefined) return await failOrRetry(work, toStoredError(new Error('the job of a run is gone')));
   if (!outcome.ok) return await failOrRetry(work, outcome.error);
   const data = await runDataOf(deps, watch, outcome.data);
-  const tolerated = outcome.data.notes?.warnings?.find(({ code }) => (TOLERATED_CODES as readonly string[]).includes(code));
+  const tolerated = outcome.data.notes?.warnings?.find(({ code }) =>
+    (TOLERATED_CODES as readonly string[]).includes(code),
+  );
   if (tolerated !== undefined) {
     const { code, message } = tolerated as { code: (typeof TOLERATED_CODES)[number]; message: string };
     return await fail(work, { ...toStoredError(new CaptureError({ code, message })), retriable: false }, data);
@@ -221,7 +229,11 @@ async function isNews({ deps, watch, signal }: Work, after: RunData): Promise<bo
 async function runDataOf({ store }: RunDeps, { definition }: Watch, data: CaptureData): Promise<RunData> {
   const named = data.captures ?? [{ name: '', artifact: data.artifact }];
   const pictures = await Promise.all(
-    named.map(async ({ name, artifact }) => ({ name, artifact, sha256: (await store.findArtifact(artifact))?.sha256 ?? '' })),
+    named.map(async ({ name, artifact }) => ({
+      name,
+      artifact,
+      sha256: (await store.findArtifact(artifact))?.sha256 ?? '',
+    })),
   );
   const { format, width, height, finalUrl } = data;
   const text = definition.text ? (data.inspection?.markdown ?? '') : null;
@@ -241,7 +253,12 @@ async function fail(work: Work, error: StoredError, data: RunData | null): Promi
   const failures = watch.failures + 1;
   const tells = failures >= FAILURES_TOLD && watch.alarm !== 'failed';
   await end(work, {
-    ...{ ...NOTHING, state: 'failed', failures, error, data, picture: data?.pictures[0]?.artifact ?? null },
+    ...NOTHING,
+    state: 'failed',
+    failures,
+    error,
+    data,
+    picture: data?.pictures[0]?.artifact ?? null,
     alarm: tells ? 'failed' : watch.alarm,
     tells: tells ? ['watch.failed'] : [],
   });
@@ -251,10 +268,21 @@ async function fail(work: Work, error: StoredError, data: RunData | null): Promi
 async function skip(work: Work, error: StoredError): Promise<void> {
   const { watch } = work;
   const tells: WatchEvent[] = watch.alarm === null ? ['watch.failed'] : [];
-  await end(work, { ...NOTHING, state: 'skipped', failures: watch.failures, alarm: watch.alarm ?? 'skipped', error, tells });
+  await end(work, {
+    ...NOTHING,
+    state: 'skipped',
+    failures: watch.failures,
+    alarm: watch.alarm ?? 'skipped',
+    error,
+    tells,
+  });
 }
 
-async function succeed(work: Work, data: RunData, ended: Pick<EndedRun, 'state' | 'tells'> & Partial<EndedRun>): Promise<void> {
+async function succeed(
+  work: Work,
+  data: RunData,
+  ended: Pick<EndedRun, 'state' | 'tells'> & Partial<EndedRun>,
+): Promise<void> {
   const recovered: WatchEvent[] = work.watch.alarm === null ? [] : ['watch.recovered'];
   const picture = data.pictures[0]?.artifact ?? null;
   await end(work, {

@@ -19,7 +19,13 @@ export function chatMessage(
   const isShown = artifact !== null && !artifact.endsWith('.pdf') && baseUrl.startsWith('https:');
   const picture = isShown ? `${baseUrl}/artifacts/${artifact}` : null;
   const diff = (run.data?.diff ?? '').slice(0, DIFF_MAX_CHARS);
-  return FORMS[form ?? formOf(url)]({ title: titleOf(telling), text: sayWhat(telling), diff, picture, link: historyUrl });
+  return FORMS[form ?? formOf(url)]({
+    title: titleOf(telling),
+    text: sayWhat(telling),
+    diff,
+    picture,
+    link: historyUrl,
+  });
 }
 
 function formOf(url: string): ChatForm {

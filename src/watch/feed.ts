@@ -4,7 +4,11 @@ import type { Watch, WatchRun } from '../contract/watch.js';
 import { escaped } from './mail.js';
 
 /** Returns an Atom feed (RFC 4287) of the runs that have something to tell. */
-export function feedOf(watch: Watch, runs: readonly WatchRun[], { feedUrl, baseUrl }: PublicPlaces & { feedUrl: string }): string {
+export function feedOf(
+  watch: Watch,
+  runs: readonly WatchRun[],
+  { feedUrl, baseUrl }: PublicPlaces & { feedUrl: string },
+): string {
   const told = runs.filter(({ state, endedAt }) => endedAt !== null && state !== 'unchanged');
   const updated = told[0]?.endedAt ?? watch.createdAt;
   const entries = told.map((run) => entryOf(run, baseUrl));
@@ -21,7 +25,10 @@ ${entries.join('')}</feed>
 
 function entryOf(run: WatchRun, baseUrl: string): string {
   const { id, state, share, picture, changes, data, error, endedAt } = run;
-  const title = state === 'changed' && share !== null ? `Changed: ${sayShare(share)}` : `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
+  const title =
+    state === 'changed' && share !== null
+      ? `Changed: ${sayShare(share)}`
+      : `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
   const link = picture === null ? '' : `<link rel="alternate" href="${baseUrl}/artifacts/${picture}"/>`;
   const shown = [changes, picture].find((name) => name !== null && !name?.endsWith('.pdf')) ?? null;
   const image = shown === null ? '' : `<p><img src="${baseUrl}/artifacts/${shown}" alt=""></p>`;

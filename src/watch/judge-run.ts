@@ -65,7 +65,10 @@ async function comparePictures(
   signal: AbortSignal,
 ): Promise<{ share: number; picture: string | null }> {
   const { accountId, keyId } = watch;
-  let most: { share: number; picture: string | null } = { share: before.pictures.length === after.pictures.length ? 0 : 1, picture: null };
+  let most: { share: number; picture: string | null } = {
+    share: before.pictures.length === after.pictures.length ? 0 : 1,
+    picture: null,
+  };
   for (const [i, { artifact, sha256 }] of after.pictures.entries()) {
     const earlier = before.pictures[i];
     if (earlier === undefined || earlier.sha256 === sha256) continue;
@@ -74,7 +77,8 @@ async function comparePictures(
       { before: { kind: 'artifact', name: earlier.artifact }, after: { kind: 'artifact', name: artifact }, options },
       { principal: { keyId, accountId, scopes: [] }, signal },
     );
-    if (comparison.share > most.share || most.picture === null) most = { share: Math.max(most.share, comparison.share), picture };
+    if (comparison.share > most.share || most.picture === null)
+      most = { share: Math.max(most.share, comparison.share), picture };
   }
   return most;
 }
@@ -84,7 +88,13 @@ function diffOf({ name }: WatchDefinition, before: string, after: string): strin
   const patch = createPatch(name, before, after, 'before', 'after', { context: CONTEXT_LINES, timeout: DIFF_MS });
   if (patch !== undefined) return patch;
   const lines = (text: string, sign: string) => text.split('\n').map((line) => sign + line);
-  return [`--- ${name}\tbefore`, `+++ ${name}\tafter`, '@@ everything @@', ...lines(before, '-'), ...lines(after, '+')].join('\n');
+  return [
+    `--- ${name}\tbefore`,
+    `+++ ${name}\tafter`,
+    '@@ everything @@',
+    ...lines(before, '-'),
+    ...lines(after, '+'),
+  ].join('\n');
 }
 
 /** Whether a comparison has failed because an earlier picture is no longer stored. */

@@ -31,7 +31,10 @@ const CONNECTIONS_MAX = 2;
 /** Characters of a diff in a mail. */
 const DIFF_MAX_CHARS = 20_000;
 
-export function openMailer({ smtpUrl, mailFrom }: MailSettings, links: { places: PublicPlaces; signLink(text: string): string }): Mailer {
+export function openMailer(
+  { smtpUrl, mailFrom }: MailSettings,
+  links: { places: PublicPlaces; signLink(text: string): string },
+): Mailer {
   const transport = transportOf(smtpUrl);
   const host = mailFrom.slice(mailFrom.lastIndexOf('@') + 1).replace('>', '');
   return {
@@ -45,7 +48,9 @@ export function openMailer({ smtpUrl, mailFrom }: MailSettings, links: { places:
         from: mailFrom,
         to,
         subject:
-          message.event === 'watch.changed' || message.event === 'watch.report' ? (email.subject ?? titleOf(telling)) : titleOf(telling),
+          message.event === 'watch.changed' || message.event === 'watch.report'
+            ? (email.subject ?? titleOf(telling))
+            : titleOf(telling),
         messageId: `<${message.id}${message.generation === 1 ? '' : `.${message.generation}`}@${host}>`,
         inReplyTo: thread,
         references: [thread],
@@ -58,7 +63,9 @@ export function openMailer({ smtpUrl, mailFrom }: MailSettings, links: { places:
         text: textOf(telling, { unsubscribe, ...links.places }),
         html: htmlOf(telling, { unsubscribe, ...links.places, hasPicture: shown !== null }),
         attachments: [
-          ...(shown === null ? [] : [{ cid: PICTURE_CID, filename: 'picture.jpg', content: shown, contentDisposition: 'inline' as const }]),
+          ...(shown === null
+            ? []
+            : [{ cid: PICTURE_CID, filename: 'picture.jpg', content: shown, contentDisposition: 'inline' as const }]),
           ...(whole === null || run.picture === null ? [] : [await attachmentOf(whole, run.picture, email.attach)]),
         ],
         // Nothing but what is given here is read.
@@ -81,7 +88,12 @@ export async function checkMail({ smtpUrl }: Pick<MailSettings, 'smtpUrl'>): Pro
 }
 
 function transportOf(url: string) {
-  const limits = { connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS, dnsTimeout: TIMEOUT_MS };
+  const limits = {
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
+    dnsTimeout: TIMEOUT_MS,
+  };
   return createTransport({ url, pool: true, maxConnections: CONNECTIONS_MAX, ...limits });
 }
 
@@ -136,7 +148,8 @@ function textOf(telling: Telling, links: Links): string {
 
 function htmlOf(telling: Telling, links: Links & { hasPicture: boolean }): string {
   const { data, changes } = telling.run;
-  const alt = changes === null ? 'The picture of the page' : 'The page before and after, with what has changed outlined';
+  const alt =
+    changes === null ? 'The picture of the page' : 'The page before and after, with what has changed outlined';
   const image = `<p><a href="${escaped(links.baseUrl)}/artifacts/${telling.run.picture ?? ''}"><img src="cid:${PICTURE_CID}" alt="${alt}" style="max-width:100%;height:auto;border:1px solid #ccc"></a></p>`;
   const address = data === null ? '' : `<p style="color:#555">${escaped(data.finalUrl)}</p>`;
   const diff = data?.diff
@@ -147,5 +160,10 @@ function htmlOf(telling: Telling, links: Links & { hasPicture: boolean }): strin
 }
 
 export function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 }

@@ -69,7 +69,8 @@ export function openWatches(options: WatchesOptions): OpenWatches {
     },
   };
   const mailer = mail === null ? null : openMailer(mail, { places: api.places, signLink: store.signLink });
-  const tell = (message: WatchMessage) => withTaskSignal(shutdown, (signal) => sendMessage({ ...messages, mailer }, message, signal));
+  const tell = (message: WatchMessage) =>
+    withTaskSignal(shutdown, (signal) => sendMessage({ ...messages, mailer }, message, signal));
   const claims = new RunClaims(runs);
   let latest = Number.NEGATIVE_INFINITY;
   let prunedAt = Number.NEGATIVE_INFINITY;
@@ -93,7 +94,9 @@ export function openWatches(options: WatchesOptions): OpenWatches {
       }
     },
     nextDueAt: () => store.nextRunDueAt(),
-    ...{ pollMs, now, onError },
+    pollMs,
+    now,
+    onError,
   });
 
   const sending = new Loop<ClaimedMessage>({
@@ -115,12 +118,23 @@ export function openWatches(options: WatchesOptions): OpenWatches {
       const { id, watchId, runId, event, kind, target } = message;
       options.onMessage(outcome.kind, kind);
       messages.log.info(
-        { delivery_id: id, watch_id: watchId, run_id: runId, event, send: target, to: kind, outcome: outcome.kind, status: outcome.status },
+        {
+          delivery_id: id,
+          watch_id: watchId,
+          run_id: runId,
+          event,
+          send: target,
+          to: kind,
+          outcome: outcome.kind,
+          status: outcome.status,
+        },
         'watch message',
       );
     },
     nextDueAt: () => store.nextMessageDueAt(),
-    ...{ pollMs, now, onError },
+    pollMs,
+    now,
+    onError,
   });
 
   const wake = () => {

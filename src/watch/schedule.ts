@@ -16,14 +16,16 @@ const MINUTE_MS = 60_000;
  */
 export function nextTime({ schedule, startsAt, endsAt, createdAt }: WatchTimes, after: number): number | null {
   const from = Math.max(after, (startsAt ?? 0) - 1);
-  const next = schedule.cron === undefined ? nextInterval(schedule, startsAt ?? createdAt, from) : nextCron(schedule, from);
+  const next =
+    schedule.cron === undefined ? nextInterval(schedule, startsAt ?? createdAt, from) : nextCron(schedule, from);
   return next === null || (endsAt !== null && next > endsAt) ? null : next;
 }
 
 /** Lists the next times of a schedule, at most `count`. */
 export function nextTimes(times: WatchTimes, after: number, count: number): number[] {
   const found: number[] = [];
-  for (let next = nextTime(times, after); next !== null && found.length < count; next = nextTime(times, next)) found.push(next);
+  for (let next = nextTime(times, after); next !== null && found.length < count; next = nextTime(times, next))
+    found.push(next);
   return found;
 }
 
@@ -105,7 +107,11 @@ export function describeSchedule({ cron, timezone = 'UTC', every = '' }: Schedul
   const days = daysOf(weekday);
   const when = timeOf(minute, hour);
   const on =
-    day === '*' && month === '*' ? days : month === '*' && weekday === '*' && /^\d+$/.test(day) ? `on day ${day} of every month` : null;
+    day === '*' && month === '*'
+      ? days
+      : month === '*' && weekday === '*' && /^\d+$/.test(day)
+        ? `on day ${day} of every month`
+        : null;
   if (when === null || on === null) return `at the times of ${cron} (${timezone})`;
   return `${when.startsWith('at') ? `${on} ${when}` : `${when}${on === 'every day' ? '' : `, ${on}`}`} (${timezone})`;
 }
@@ -129,7 +135,9 @@ function daysOf(weekday: string): string | null {
   if (weekday === '*') return 'every day';
   const numbered = weekday
     .toUpperCase()
-    .replaceAll(/SUN|MON|TUE|WED|THU|FRI|SAT/g, (name) => String(DAYS.findIndex((day) => day.toUpperCase().startsWith(name))));
+    .replaceAll(/SUN|MON|TUE|WED|THU|FRI|SAT/g, (name) =>
+      String(DAYS.findIndex((day) => day.toUpperCase().startsWith(name))),
+    );
   if (numbered === '1-5') return 'from Monday to Friday';
   return /^[0-7](,[0-7])*$/.test(numbered)
     ? `every ${numbered

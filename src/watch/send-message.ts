@@ -26,9 +26,15 @@ export interface SendDeps extends PostDeps {
 const ATTACHED_MAX_BYTES = 10_000_000;
 
 /** Makes one attempt. @returns its outcome; null if `signal` aborted it */
-export async function sendMessage(deps: SendDeps, message: WatchMessage, signal: AbortSignal): Promise<AttemptOutcome | null> {
+export async function sendMessage(
+  deps: SendDeps,
+  message: WatchMessage,
+  signal: AbortSignal,
+): Promise<AttemptOutcome | null> {
   const [watch, run] = await Promise.all([deps.store.findWatch(message.watchId), deps.store.findRun(message.runId)]);
-  const place = placesOf(watch?.definition.send ?? []).find((one) => deps.store.signLink(placeText(one)) === message.recipient);
+  const place = placesOf(watch?.definition.send ?? []).find(
+    (one) => deps.store.signLink(placeText(one)) === message.recipient,
+  );
   if (watch === null || run === null || place === undefined)
     return { kind: 'failed', status: null, error: 'The watch no longer has this entry of `send`.' };
   const telling = { message, watch, run, historyUrl: `${deps.places.baseUrl}/console/watch?id=${watch.id}` };
@@ -69,8 +75,10 @@ async function sendTo(
     if (signal.aborted) return null;
     const { responseCode = null, code = '' } = error as { responseCode?: number | null; code?: string };
     deps.log.warn({ err: error, delivery_id: message.id, watch_id: message.watchId }, 'a mail of a watch was not sent');
-    const text = responseCode === null ? 'The SMTP server could not be reached.' : `The SMTP server answered ${responseCode}.`;
-    if (responseCode === null ? code === 'EENVELOPE' : responseCode >= 500) return { kind: 'failed', status: responseCode, error: text };
+    const text =
+      responseCode === null ? 'The SMTP server could not be reached.' : `The SMTP server answered ${responseCode}.`;
+    if (responseCode === null ? code === 'EENVELOPE' : responseCode >= 500)
+      return { kind: 'failed', status: responseCode, error: text };
     return retryOrFail(deps, attemptOf(deps, message), { status: responseCode, error: text, waitMs: 0 });
   }
 }
@@ -90,7 +98,10 @@ async function post(
 }
 
 /** The payload of a webhook of a watch. */
-function payloadOf({ places }: Pick<SendDeps, 'places'>, { message, watch, run, historyUrl }: Telling): Record<string, unknown> {
+function payloadOf(
+  { places }: Pick<SendDeps, 'places'>,
+  { message, watch, run, historyUrl }: Telling,
+): Record<string, unknown> {
   return {
     event: message.event,
     watch: { id: watch.id, name: watch.definition.name, history_url: historyUrl },
@@ -107,11 +118,24 @@ async function uploadTo(
   { template, signal }: { template: string; signal: AbortSignal },
 ): Promise<AttemptOutcome | null> {
   const content = run.picture === null ? null : await read(deps, run.picture);
-  if (run.picture === null || content === null) return { kind: 'failed', status: null, error: 'The picture has been deleted.' };
+  if (run.picture === null || content === null)
+    return { kind: 'failed', status: null, error: 'The picture has been deleted.' };
   const [date = '', time = ''] = new Date(run.dueAt).toISOString().split('T');
   const format = formatOf(run.picture);
-  const url = filledIn(template, { watch: watch.id, run: run.id, date, time: time.slice(0, 8).replaceAll(':', '-'), format });
-  const order = { jobId: run.jobId ?? run.id, accountId: watch.accountId, url, content, contentType: contentTypeOf(run.picture) };
+  const url = filledIn(template, {
+    watch: watch.id,
+    run: run.id,
+    date,
+    time: time.slice(0, 8).replaceAll(':', '-'),
+    format,
+  });
+  const order = {
+    jobId: run.jobId ?? run.id,
+    accountId: watch.accountId,
+    url,
+    content,
+    contentType: contentTypeOf(run.picture),
+  };
   const { error, status } = await deps.upload(order, signal);
   return error === null ? { kind: 'delivered', status: status ?? 200 } : { kind: 'failed', status, error };
 }

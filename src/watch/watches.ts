@@ -74,8 +74,17 @@ export class Watches {
     await this.#check(definition, at, accountId);
     const nextAt = definition.paused ? null : nextTime(timesOf(definition, at), at - 1);
     const watch: Watch = {
-      ...{ id: newId('watch', at), keyId, accountId, definition, nextAt, createdAt: at, updatedAt: at },
-      ...{ failures: 0, alarm: null, previousRun: null, approvedRun: null },
+      id: newId('watch', at),
+      keyId,
+      accountId,
+      definition,
+      nextAt,
+      createdAt: at,
+      updatedAt: at,
+      failures: 0,
+      alarm: null,
+      previousRun: null,
+      approvedRun: null,
     };
     if (!(await store.insertWatch(watch, max)))
       throw new CaptureError({
@@ -111,14 +120,19 @@ export class Watches {
     const { store, now, rules } = this.deps;
     const watch = await this.find(who, id);
     const before = watch.definition;
-    if (!isObject(body)) throw new CaptureError({ code: 'invalid_request', message: 'The body must be a JSON object.' });
+    if (!isObject(body))
+      throw new CaptureError({ code: 'invalid_request', message: 'The body must be a JSON object.' });
     const definition = parseWatch({ ...before, ...(unmasked(body, before) as object) }, rules);
     if (JSON.stringify(definition) === JSON.stringify(before)) return await this.read(who, id);
     const at = now();
     await this.#check(definition, at, watch.accountId);
     const times = (one: WatchDefinition) => JSON.stringify([one.paused, timesOf(one, watch.createdAt)]);
     const isSameTime = times(definition) === times(before);
-    const nextAt = isSameTime ? watch.nextAt : definition.paused ? null : nextTime(timesOf(definition, watch.createdAt), at);
+    const nextAt = isSameTime
+      ? watch.nextAt
+      : definition.paused
+        ? null
+        : nextTime(timesOf(definition, watch.createdAt), at);
     const updatedAt = Math.max(at, watch.updatedAt + 1);
     if (!(await store.updateWatch({ id, definition, nextAt, updatedAt }, watch.updatedAt)))
       throw conflict('The watch was changed at the same time. Read it again.');
@@ -148,7 +162,10 @@ export class Watches {
     const watch = await this.find(who, id);
     const found = await store.listRuns({ watchId: id, before, limit: limit + 1 });
     const runs = found.slice(0, limit);
-    return { runs: runs.map((run) => toWireRun(run, watch, places)), next: found.length > limit ? (runs.at(-1)?.id ?? null) : null };
+    return {
+      runs: runs.map((run) => toWireRun(run, watch, places)),
+      next: found.length > limit ? (runs.at(-1)?.id ?? null) : null,
+    };
   }
 
   /** Reads a run with what it has told. @throws CaptureError `invalid_request` (404) */
@@ -161,7 +178,8 @@ export class Watches {
   /** Makes a run the baseline. @throws CaptureError `invalid_request`: 404, or 409 for a run without a picture */
   async approve(who: Who, id: string, runId: string) {
     await this.#findRun(who, id, runId);
-    if (!(await this.deps.store.approveRun(id, runId))) throw conflict('Only a run that has succeeded can be approved.');
+    if (!(await this.deps.store.approveRun(id, runId)))
+      throw conflict('Only a run that has succeeded can be approved.');
     return await this.readRun(who, id, runId);
   }
 
@@ -193,7 +211,10 @@ export class Watches {
     const outcomes = await Promise.all(messages.map((message) => tell(message)));
     return messages.map(({ kind }, i) => {
       const outcome = outcomes[i] ?? null;
-      return { kind, error: outcome === null ? 'The server is shutting down.' : outcome.kind === 'delivered' ? null : outcome.error };
+      return {
+        kind,
+        error: outcome === null ? 'The server is shutting down.' : outcome.kind === 'delivered' ? null : outcome.error,
+      };
     });
   }
 
@@ -222,7 +243,8 @@ export class Watches {
     { to, signature, confirmed }: { to: string; signature: string; confirmed: boolean },
   ): Promise<string | null> {
     const { store, now } = this.deps;
-    const watch = isId('watch', id) && store.isLinkSigned(unsubscribeText(id, to), signature) ? await store.findWatch(id) : null;
+    const watch =
+      isId('watch', id) && store.isLinkSigned(unsubscribeText(id, to), signature) ? await store.findWatch(id) : null;
     if (watch === null || !confirmed) return watch?.definition.name ?? null;
     // A mail program asks once only, so that a change by somebody else at the same time must not win.
     let current: Watch | null = watch;
@@ -249,7 +271,10 @@ export class Watches {
   }
 
   /** Says the schedule of a watch in words, with its next times. */
-  upcoming(watch: Pick<WireWatch, 'schedule' | 'starts_at' | 'ends_at' | 'created_at'>): { words: string; times: number[] } {
+  upcoming(watch: Pick<WireWatch, 'schedule' | 'starts_at' | 'ends_at' | 'created_at'>): {
+    words: string;
+    times: number[];
+  } {
     const { schedule, starts_at: startsAt, ends_at: endsAt, created_at: createdAt } = watch;
     const times = nextTimes({ schedule, startsAt, endsAt, createdAt }, this.deps.now() - 1, TIMES_SHOWN);
     return { words: describeSchedule(schedule), times };

@@ -84,7 +84,8 @@ export async function deliver(deps: DeliverDeps, due: DueDelivery, signal: Abort
   const recorded = await deps.store.recordAttempt(due, outcome, deps.now());
   const facts = { delivery_id: due.deliveryId, generation: due.generation, job_id: due.jobId, attempt: due.attempt };
   if (recorded) deps.log.info({ ...facts, ...outcome, receiver: new URL(due.url).origin }, 'webhook');
-  else deps.log.warn({ ...facts, outcome: outcome.kind }, 'webhook attempt not recorded: another attempt superseded it');
+  else
+    deps.log.warn({ ...facts, outcome: outcome.kind }, 'webhook attempt not recorded: another attempt superseded it');
 }
 
 interface Sending {
@@ -93,7 +94,11 @@ interface Sending {
   traceparent: string | null;
 }
 
-async function attempt(deps: DeliverDeps, due: DueDelivery, { signal, traceparent }: Sending): Promise<AttemptOutcome | null> {
+async function attempt(
+  deps: DeliverDeps,
+  due: DueDelivery,
+  { signal, traceparent }: Sending,
+): Promise<AttemptOutcome | null> {
   const body = JSON.stringify(toWebhookPayload(due.job, due, deps.places));
   const headers = {
     ...(traceparent === null ? {} : { traceparent }),
@@ -111,7 +116,10 @@ export interface Post extends Pick<DueDelivery, 'url' | 'attempt' | 'maxAttempts
   requester: Requester;
 }
 
-export type PostDeps = Pick<DeliverDeps, 'egress' | 'allowedOrigins' | 'backoffMs' | 'timeoutMs' | 'version' | 'now' | 'random' | 'log'>;
+export type PostDeps = Pick<
+  DeliverDeps,
+  'egress' | 'allowedOrigins' | 'backoffMs' | 'timeoutMs' | 'version' | 'now' | 'random' | 'log'
+>;
 
 /** Makes one attempt. @returns its outcome by the rules of interface.md, Webhook delivery states; null if `signal` aborted it */
 export async function attemptPost(deps: PostDeps, post: Post, signal: AbortSignal): Promise<AttemptOutcome | null> {
@@ -150,7 +158,11 @@ function outcomeOf(deps: PostDeps, post: Post, response: PublicResponse): Attemp
   if (status >= 200 && status <= 299) return { kind: 'delivered', status };
   const error = answerProblem(status);
   if (isWorthRetrying(status)) {
-    return retryOrFail(deps, post, { status, error, waitMs: retryAfterMs(response.headers.get('retry-after'), deps.now()) });
+    return retryOrFail(deps, post, {
+      status,
+      error,
+      waitMs: retryAfterMs(response.headers.get('retry-after'), deps.now()),
+    });
   }
   return { kind: 'failed', status, error };
 }
@@ -202,7 +214,9 @@ export function retryAfterMs(value: string | null, now: number): number {
 function httpDate(text: string): number {
   if (/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .+ GMT$/.test(text)) return Date.parse(text);
   // The asctime form has no time zone; it is UTC.
-  return /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
+  return /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(text)
+    ? Date.parse(`${text} GMT`)
+    : Number.NaN;
 }
 
 /**

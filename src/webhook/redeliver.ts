@@ -14,7 +14,8 @@ type Refusal = Exclude<Redelivery['kind'], 'accepted'>;
 const REFUSALS: Record<Refusal, string> = {
   delivery_unavailable: 'This job has no delivery to send again.',
   delivery_pending: 'The delivery is still pending; it can be sent again once it is delivered or failed.',
-  generation_changed: 'If-Match is not the current ETag of the delivery. Read the delivery status and send its exact ETag.',
+  generation_changed:
+    'If-Match is not the current ETag of the delivery. Read the delivery status and send its exact ETag.',
 };
 
 /** A generation that no delivery has, since they count from 1. */

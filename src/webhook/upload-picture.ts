@@ -87,7 +87,12 @@ async function attempt(
     const { status, headers } = await egress.fetch({
       url,
       method,
-      headers: { 'user-agent': `stillframe/${version}`, ...further, 'content-type': contentType, 'accept-encoding': 'identity' },
+      headers: {
+        'user-agent': `stillframe/${version}`,
+        ...further,
+        'content-type': contentType,
+        'accept-encoding': 'identity',
+      },
       body: content,
       timeoutMs,
       // The status says everything: a receiver whose answer drags on has the picture.

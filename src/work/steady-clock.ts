@@ -49,7 +49,10 @@ export class SteadyClock {
     const trusted = Math.round(this.#steady());
     if (this.#jump === null) return { trusted, doubt: null };
     const { offset, since } = this.#jump;
-    return { trusted, doubt: { aheadMs: Math.round(offset - this.#offset), forMs: Math.round(this.monotonic() - since) } };
+    return {
+      trusted,
+      doubt: { aheadMs: Math.round(offset - this.#offset), forMs: Math.round(this.monotonic() - since) },
+    };
   }
 
   /** Trusts the wall clock as it is. */

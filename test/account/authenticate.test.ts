@@ -22,7 +22,13 @@ async function refusal(store: Pick<Store, 'findKeyByHash'>, header: string | und
 
 test('an issued key authenticates as its account with its scopes', async ({ store }) => {
   const key = await anIssuedKey(store);
-  expect(key).toMatchObject({ accountName: 'acme', label: 'website', scopes: ['jobs:read'], createdAt: NOON, revokedAt: null });
+  expect(key).toMatchObject({
+    accountName: 'acme',
+    label: 'website',
+    scopes: ['jobs:read'],
+    createdAt: NOON,
+    revokedAt: null,
+  });
   expect(key.secret.startsWith(key.prefix)).toBe(true);
   expect(key.prefix).toHaveLength(16);
   const principal = { keyId: key.id, accountId: key.accountId, scopes: ['jobs:read'] };
@@ -46,7 +52,10 @@ test('missing, malformed, unknown and revoked keys are refused in the same words
     `Bearer ${key.secret}`,
   ];
   const refusals = await Promise.all(headers.map((header) => refusal(store, header)));
-  expect(new Set(refusals.map(({ code, status, message, details }) => JSON.stringify({ code, status, message, details }))).size).toBe(1);
+  expect(
+    new Set(refusals.map(({ code, status, message, details }) => JSON.stringify({ code, status, message, details })))
+      .size,
+  ).toBe(1);
   expect(refusals[0]).toMatchObject({ code: 'unauthorized', status: 401, retriable: false });
 });
 

@@ -78,7 +78,8 @@ test('three servers grant a third each, and the last one grants all when two of 
   const clock = aClock();
   const rules = { perMinute: 120, burst: 30 };
   const limits = new RateLimits({ submissions: rules, reads: rules }, clock.read);
-  const takeAll = () => Array.from({ length: 40 }, () => limits.submissions.take('key')).filter(({ allowed }) => allowed).length;
+  const takeAll = () =>
+    Array.from({ length: 40 }, () => limits.submissions.take('key')).filter(({ allowed }) => allowed).length;
   limits.shareAmong(3);
   expect(limits.submissions.peek('key')).toMatchObject({ limit: 120, remaining: 10 });
   expect(takeAll()).toBe(10);

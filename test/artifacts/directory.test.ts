@@ -43,7 +43,9 @@ test('an artifact returns its bytes, whole or in part, under an unguessable name
   expect(opened?.bytes).toBe(content.length);
   expect(Math.abs((opened?.modifiedAt ?? 0) - Date.now())).toBeLessThan(60_000);
   expect(opened && (await buffer(await opened.read())).equals(content)).toBe(true);
-  expect(opened && (await buffer(await opened.read({ start: 10, end: 19 }))).equals(content.subarray(10, 20))).toBe(true);
+  expect(opened && (await buffer(await opened.read({ start: 10, end: 19 }))).equals(content.subarray(10, 20))).toBe(
+    true,
+  );
 });
 
 test('a removed picture is not kept in memory', async () => {
@@ -56,7 +58,9 @@ test('a removed picture is not kept in memory', async () => {
 });
 
 test('every capture format is an extension, and nothing else is', async () => {
-  const stored = await Promise.all(['png', 'jpeg', 'webp', 'pdf'].map((format) => artifacts.put(Buffer.from('x'), format)));
+  const stored = await Promise.all(
+    ['png', 'jpeg', 'webp', 'pdf'].map((format) => artifacts.put(Buffer.from('x'), format)),
+  );
   expect(new Set(stored.map(({ name }) => name.slice(0, 32))).size).toBe(4);
   await expect(artifacts.put(Buffer.from('x'), 'html')).rejects.toThrow('html');
   await expect(artifacts.put(Buffer.from('x'), '../png')).rejects.toThrow();
@@ -73,8 +77,25 @@ test('only names that the directory makes open anything', async () => {
   await mkdir(join(dir, 'aa'), { recursive: true });
   await writeFile(join(dir, 'aa', 'a.png'), 'secret');
   const plain = 'a'.repeat(32);
-  const paths = ['../secret.png', '..%2fsecret.png', '/etc/passwd', '', '.', '..', 'aa', 'a.png', `.unfinished/${plain}.png`];
-  const names = [`${plain}.png`, `${plain}.png\0`, `${plain}.png\n`, `${plain}.exe`, `${plain}/../a.png`, `${'A'.repeat(32)}.png`];
+  const paths = [
+    '../secret.png',
+    '..%2fsecret.png',
+    '/etc/passwd',
+    '',
+    '.',
+    '..',
+    'aa',
+    'a.png',
+    `.unfinished/${plain}.png`,
+  ];
+  const names = [
+    `${plain}.png`,
+    `${plain}.png\0`,
+    `${plain}.png\n`,
+    `${plain}.exe`,
+    `${plain}/../a.png`,
+    `${'A'.repeat(32)}.png`,
+  ];
   for (const name of [...paths, ...names]) {
     expect(await artifacts.open(name)).toBeNull();
     await artifacts.remove(name);
@@ -103,7 +124,9 @@ test('incomplete files of an earlier run are removed at boot, and never listed o
 });
 
 test('the list contains, in batches, the artifacts last modified before a time', async () => {
-  const names = await Promise.all(Array.from({ length: 30 }, async () => (await artifacts.put(Buffer.from('x'), 'png')).name));
+  const names = await Promise.all(
+    Array.from({ length: 30 }, async () => (await artifacts.put(Buffer.from('x'), 'png')).name),
+  );
   const old = names.slice(0, 10).sort();
   for (const name of old) await utimes(pathOf(name), new Date(1_000_000), new Date(1_000_000));
   expect(await listAll(artifacts, 2_000_000)).toEqual(old);
@@ -122,7 +145,9 @@ test('a put whose file cannot be created keeps nothing, and the next one works',
 });
 
 test('a full disk is reported as a temporary failure of the server', async () => {
-  const translated = asStorageError(Object.assign(new Error('no space left on device, write'), { code: 'ENOSPC', syscall: 'write' }));
+  const translated = asStorageError(
+    Object.assign(new Error('no space left on device, write'), { code: 'ENOSPC', syscall: 'write' }),
+  );
   expect(translated).toBeInstanceOf(CaptureError);
   expect(translated).toMatchObject({ code: 'internal_error', status: 503, retriable: true });
   const bug = new TypeError('x');

@@ -10,7 +10,10 @@ import { folderOfTest } from '../fixtures/temporary-folder.js';
 const [DISK, CHANGED] = ['from memory', 'of the disk'];
 const { length } = DISK;
 
-const ON_DISK: FileSource = { stream: async (path, _bytes, range) => createReadStream(path, range), load: (path) => readFile(path) };
+const ON_DISK: FileSource = {
+  stream: async (path, _bytes, range) => createReadStream(path, range),
+  load: (path) => readFile(path),
+};
 
 let dir: string;
 let path: string;

@@ -37,7 +37,8 @@ beforeEach(async () => {
 });
 
 /** Another process with the same bucket: it remembers nothing. */
-const another = (over: Partial<BucketOptions> = {}) => openS3({ ...server.options, links: false, log: silentLog(), ...over });
+const another = (over: Partial<BucketOptions> = {}) =>
+  openS3({ ...server.options, links: false, log: silentLog(), ...over });
 
 async function read(from: Artifacts, name: string, range?: { start: number; end: number }): Promise<Buffer> {
   const opened = await from.open(name);
@@ -102,7 +103,10 @@ test('a missing object and one of a missing bucket are null, and only a call to 
   expect(await artifacts.isPresent()).toBe(true);
   await using elsewhere = another({ bucket: 'another-bucket' });
   expect([await elsewhere.isPresent(), await elsewhere.isReady()]).toEqual([false, false]);
-  await expect(elsewhere.put(PICTURE, 'png')).rejects.toMatchObject({ ...UNREACHABLE, cause: { code: 'NoSuchBucket' } });
+  await expect(elsewhere.put(PICTURE, 'png')).rejects.toMatchObject({
+    ...UNREACHABLE,
+    cause: { code: 'NoSuchBucket' },
+  });
   await expect(elsewhere.remove(name)).rejects.toMatchObject({ cause: { code: 'NoSuchBucket' } });
 });
 
@@ -114,7 +118,9 @@ test('the name is announced before anything is sent, and nothing is sent if the 
   });
   expect(announced).toEqual([name]);
   const asked = server.requests.length;
-  await expect(artifacts.put(PICTURE, 'png', () => Promise.reject(new Error('the claim was lost')))).rejects.toThrow('was lost');
+  await expect(artifacts.put(PICTURE, 'png', () => Promise.reject(new Error('the claim was lost')))).rejects.toThrow(
+    'was lost',
+  );
   expect(server.requests.length).toBe(asked);
 });
 
@@ -205,7 +211,10 @@ async function startPagedList(pages: string[][], token: string) {
 
 test('a list of more than one page is read to its end', async () => {
   const names = Array.from({ length: 1_203 }, () => newArtifactName('png'));
-  const endpoint = await startPagedList([names.slice(0, 1_000), [...names.slice(1_000), 'not-a-picture.txt']], 'a+b/c=&d');
+  const endpoint = await startPagedList(
+    [names.slice(0, 1_000), [...names.slice(1_000), 'not-a-picture.txt']],
+    'a+b/c=&d',
+  );
   await using paged = another({ endpoint });
   const batches: string[][] = [];
   for await (const batch of paged.list(Date.now())) batches.push(batch);
@@ -243,7 +252,11 @@ test('a bucket that is a subdomain gets signatures for the subdomain', async () 
 
 test('a link shows the picture with the right headers for a short time, and nothing is shown without a signature', async () => {
   const { name } = await artifacts.put(PICTURE, 'png');
-  const shown = { contentType: 'image/png', contentDisposition: `inline; filename="${name}"`, cacheControl: 'public, max-age=60' };
+  const shown = {
+    contentType: 'image/png',
+    contentDisposition: `inline; filename="${name}"`,
+    cacheControl: 'public, max-age=60',
+  };
   const link = (await (await artifacts.open(name))?.link?.(shown)) ?? '';
   const answer = await fetch(link);
   const headers = ['content-type', 'content-disposition', 'cache-control'].map((header) => answer.headers.get(header));

@@ -56,7 +56,11 @@ const SHOTS_MAX = 8;
 /** Doubled each time. */
 const SHOT_AGAIN_MS = 20;
 
-async function onPage<Result>(browser: Browser, density: number, work: (page: Page, cdp: CDPSession) => Promise<Result>): Promise<Result> {
+async function onPage<Result>(
+  browser: Browser,
+  density: number,
+  work: (page: Page, cdp: CDPSession) => Promise<Result>,
+): Promise<Result> {
   const context = await browser.newContext({ viewport: VIEW, deviceScaleFactor: density });
   try {
     const page = await context.newPage();

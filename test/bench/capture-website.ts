@@ -24,11 +24,16 @@ export async function loadCaptureWebsite(executablePath: string): Promise<((url:
     const installed = await promisify(execFile)('npm', INSTALL, { cwd: PLACE, timeout: 180_000 }).catch(() => null);
     if (installed === null) return null;
   }
-  const { default: rival } = await import(pathToFileURL(createRequire(join(PLACE, 'x.js')).resolve('capture-website')).href);
+  const { default: rival } = await import(
+    pathToFileURL(createRequire(join(PLACE, 'x.js')).resolve('capture-website')).href
+  );
   const args = ['--no-sandbox', '--disable-background-networking', '--no-first-run'];
   const view = { width: 1280, height: 720, scaleFactor: 2, type: 'webp', quality: 0.9, blockAds: false };
   return async (url) => {
-    const picture: Uint8Array = await rival.buffer(url, { ...view, launchOptions: { headless: true, executablePath, args } });
+    const picture: Uint8Array = await rival.buffer(url, {
+      ...view,
+      launchOptions: { headless: true, executablePath, args },
+    });
     if (picture.length < 1_000) throw new Error('capture-website made no picture');
   };
 }

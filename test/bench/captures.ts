@@ -25,7 +25,8 @@ export async function benchCaptures(): Promise<Figure[]> {
   const [{ data }, picture] = await Promise.all([server.post({ url: article, cache_ttl: 0 }), bare.capture(article)]);
   const { width, height } = await sharp(picture).metadata();
   // Fewer pixels would be no comparison.
-  if (width !== data.width || height !== data.height) throw new Error(`ours: ${data.width} × ${data.height}, theirs: ${width} × ${height}`);
+  if (width !== data.width || height !== data.height)
+    throw new Error(`ours: ${data.width} × ${data.height}, theirs: ${width} × ${height}`);
   const figures: Figure[] = [];
   for (const name of ['article', 'scripted']) {
     const loops = loopsOf(server, bare, site.url(`/bench/${name}`));
@@ -39,19 +40,40 @@ export async function benchCaptures(): Promise<Figure[]> {
       [`${name}, four at once, lean ÷ bare`, ratio(four.lean.perSecond, four.bare.perSecond), '≥ 0.95'],
       [`${name}, four at once, every default ÷ bare`, ratio(four.full.perSecond, four.bare.perSecond), '≥ 1.35'],
       [`${name}, four at once, p95 lean ÷ bare`, ratio(four.lean.p95, four.bare.p95), '≤ 1.30'],
-      [`${name}, four at once, event loop's p99 delay`, ms(await loopDelayMs(server, () => flood(4, FLOOD_MS, loops.full)), 1), '< 20'],
+      [
+        `${name}, four at once, event loop's p99 delay`,
+        ms(await loopDelayMs(server, () => flood(4, FLOOD_MS, loops.full)), 1),
+        '< 20',
+      ],
     );
   }
   const full = systemBrowsers().find(({ kind }) => kind === 'chromium');
   if (full === undefined) figures.push(['capture-website as it comes', 'no full Chromium here']);
-  else figures.push(...(await against('capture-website', server, { executable: full.path, url: article, goals: ['≥ 5', '≥ 2.2'] })));
-  figures.push(...(await against('capture-website on our shell', server, { executable: bare.executable, url: article, goals: [] })));
-  figures.push(['server memory after these captures', `${(server.memoryBytes() / 1e6).toFixed(0)} MB`, '≤ 350 after 1,000']);
+  else
+    figures.push(
+      ...(await against('capture-website', server, { executable: full.path, url: article, goals: ['≥ 5', '≥ 2.2'] })),
+    );
+  figures.push(
+    ...(await against('capture-website on our shell', server, {
+      executable: bare.executable,
+      url: article,
+      goals: [],
+    })),
+  );
+  figures.push([
+    'server memory after these captures',
+    `${(server.memoryBytes() / 1e6).toFixed(0)} MB`,
+    '≤ 350 after 1,000',
+  ]);
   return figures;
 }
 
 /** Every default on, against what people use today on the same page: alone, and at the best rate that it reaches. */
-async function against(name: string, server: BenchServer, on: { executable: string; url: string; goals: string[] }): Promise<Figure[]> {
+async function against(
+  name: string,
+  server: BenchServer,
+  on: { executable: string; url: string; goals: string[] },
+): Promise<Figure[]> {
   const rival = await loadCaptureWebsite(on.executable);
   if (rival === null) return [[name, 'not to be had']];
   const ours = () => captured(server, { url: on.url });

@@ -38,7 +38,11 @@ export async function benchCompatibleApis(): Promise<Figure[]> {
     if (nth >= WARM_UP) added.push(own - api);
   }
   const figures: Figure[] = [
-    ['a screenshot by the interface of browserless, more than by the API beside the capture', ms(median(added), 1), '≤ 5'],
+    [
+      'a screenshot by the interface of browserless, more than by the API beside the capture',
+      ms(median(added), 1),
+      '≤ 5',
+    ],
   ];
   const { BROWSERLESS_URL: origin, BROWSERLESS_TOKEN: token = '', BROWSERLESS_PID: pid } = process.env;
   if (origin === undefined) return figures;
@@ -66,7 +70,11 @@ const mb = (bytes: number) => (bytes / 1_000_000).toFixed(0);
 /** @returns ms besides the stages of the capture, as far as the answer tells them */
 async function timed(url: string, body: object, headers: Record<string, string> = {}): Promise<number> {
   const from = performance.now();
-  const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
+  const init = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  };
   const answer = await fetch(url, init);
   await answer.arrayBuffer();
   if (answer.status !== 200) throw new Error(`${url}: ${answer.status}`);

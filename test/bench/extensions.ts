@@ -16,7 +16,10 @@ export async function benchExtensions(): Promise<Figure[]> {
   await using bare = await startBareLoop(server.dataDir);
   const viewport = { width: 1280, height: 720, deviceScaleFactor: 1 };
   const url = `${site.origin}/bench/article`;
-  const card = { bare: () => bare.captureHtml(HTML), ours: () => captured(server, { html: HTML, format: 'png', viewport }) };
+  const card = {
+    bare: () => bare.captureHtml(HTML),
+    ours: () => captured(server, { html: HTML, format: 'png', viewport }),
+  };
   const captures = [{ name: 'view' }, { name: 'heading', selector: 'h1' }, { name: 'text', selector: 'p' }];
   const several = {
     one: () => captured(server, { url, viewport, captures: captures.slice(0, 1) }),

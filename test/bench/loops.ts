@@ -6,14 +6,24 @@ const ROUNDS = 2;
 export const FLOOD_MS = 12_000;
 
 /** The options under which the bare browser does the same work. */
-const LEAN = { wait_for_idle: false, block_ads: false, block_trackers: false, block_cookie_banners: false, block_chats: false };
+const LEAN = {
+  wait_for_idle: false,
+  block_ads: false,
+  block_trackers: false,
+  block_cookie_banners: false,
+  block_chats: false,
+};
 
 type Ways<Name extends string> = Record<Name, () => Promise<unknown>>;
 export type Loops = Ways<'bare' | 'lean' | 'full'>;
 
 /** One capture of the same page: by the bare browser, by ours with lean options, and with every default. */
 export function loopsOf(server: BenchServer, bare: { capture(url: string): Promise<unknown> }, url: string): Loops {
-  return { bare: () => bare.capture(url), lean: () => captured(server, { url, ...LEAN }), full: () => captured(server, { url }) };
+  return {
+    bare: () => bare.capture(url),
+    lean: () => captured(server, { url, ...LEAN }),
+    full: () => captured(server, { url }),
+  };
 }
 
 /** One of each in turn, so that a slow moment of the machine meets all alike. @returns medians in ms */
@@ -53,7 +63,10 @@ export async function fourAtOnce<Name extends string>(ways: Ways<Name>, floodMs 
   }
   const found = [...runs].map(([name, list]) => {
     const times = list.flatMap((run) => run.times);
-    return [name, { perSecond: list.reduce((sum, run) => sum + run.perSecond, 0) / list.length, p95: quantile(times, 0.95) }];
+    return [
+      name,
+      { perSecond: list.reduce((sum, run) => sum + run.perSecond, 0) / list.length, p95: quantile(times, 0.95) },
+    ];
   });
   return Object.fromEntries(found) as Record<Name, { perSecond: number; p95: number }>;
 }

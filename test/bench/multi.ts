@@ -50,7 +50,10 @@ async function byMulti(url: string): Promise<{ perSecond: number; startMs: numbe
     const from = performance.now();
     await promisify(execFile)(process.execPath, [MAIN, 'multi', 'shots.yml', '--report', 'report.json'], { cwd, env });
     const wholeMs = performance.now() - from;
-    const report = JSON.parse(readFileSync(join(cwd, 'report.json'), 'utf8')) as { duration_ms: number; captured: number };
+    const report = JSON.parse(readFileSync(join(cwd, 'report.json'), 'utf8')) as {
+      duration_ms: number;
+      captured: number;
+    };
     if (report.captured !== SHOTS) throw new Error(`multi captured ${report.captured} of ${SHOTS}`);
     return { perSecond: (SHOTS * 1_000) / report.duration_ms, startMs: wholeMs - report.duration_ms };
   } finally {

@@ -3,10 +3,17 @@ import sharp from 'sharp';
 import type { BenchPage } from './pages.js';
 
 /** `git clone --depth 1 https://github.com/mozilla/readability node_modules/.cache/readability` brings it; it is not ours to keep here. */
-const SAVED_ARTICLE = new URL('../../node_modules/.cache/readability/test/test-pages/wikipedia-2/source.html', import.meta.url);
+const SAVED_ARTICLE = new URL(
+  '../../node_modules/.cache/readability/test/test-pages/wikipedia-2/source.html',
+  import.meta.url,
+);
 
-const WORDS = 'river station copper window garden letter market bridge summer engine paper island morning forest kitchen north'.split(' ');
-const text = (count: number, seed: number) => Array.from({ length: count }, (_, i) => WORDS[(i * 5 + seed * 3) % WORDS.length]).join(' ');
+const WORDS =
+  'river station copper window garden letter market bridge summer engine paper island morning forest kitchen north'.split(
+    ' ',
+  );
+const text = (count: number, seed: number) =>
+  Array.from({ length: count }, (_, i) => WORDS[(i * 5 + seed * 3) % WORDS.length]).join(' ');
 
 const SHEETS = 6;
 const SCRIPTS = 10;
@@ -26,7 +33,12 @@ export async function ordinaryPages(): Promise<{ pages: Record<string, BenchPage
     '/elements': { type: HTML, body: manyElements() },
     '/long': { type: HTML, body: listensToScrolling() },
   };
-  const names = { 'a site page': '/site', '25,000 elements': '/elements', '7,000 px': '/long', 'saved article': '/saved' };
+  const names = {
+    'a site page': '/site',
+    '25,000 elements': '/elements',
+    '7,000 px': '/long',
+    'saved article': '/saved',
+  };
   return { pages: saved === null ? pages : { ...pages, '/saved': { type: HTML, body: saved } }, names };
 }
 
@@ -48,7 +60,10 @@ async function sitePage(): Promise<Record<string, BenchPage>> {
 }
 
 function sheet(n: number): string {
-  const rules = Array.from({ length: 300 }, (_, i) => `.s${n}-${i} .inner>p:nth-child(${i + 1}){margin:${i}px;color:#${100 + i}}`);
+  const rules = Array.from(
+    { length: 300 },
+    (_, i) => `.s${n}-${i} .inner>p:nth-child(${i + 1}){margin:${i}px;color:#${100 + i}}`,
+  );
   const own = `body{margin:0;font:16px/1.5 Georgia,serif}ul{display:grid;grid-template-columns:repeat(auto-fill,240px);gap:16px;list-style:none}.c${n}{border-top:4px solid #3${n}${n}}@media(max-width:${600 + n * 100}px){ul{gap:8px}}header{background:#123;color:#fff;padding:1em}`;
   return `${rules.join('\n')}${own}`;
 }

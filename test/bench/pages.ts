@@ -1,8 +1,11 @@
 import type { Site } from '../fixtures/site/site.js';
 
 const WORDS =
-  'harbour lantern meadow orchard copper granite willow ember saddle thimble canvas beacon furrow kettle pebble timber anchor'.split(' ');
-const text = (count: number, seed: number) => Array.from({ length: count }, (_, i) => WORDS[(i * 7 + seed) % WORDS.length]).join(' ');
+  'harbour lantern meadow orchard copper granite willow ember saddle thimble canvas beacon furrow kettle pebble timber anchor'.split(
+    ' ',
+  );
+const text = (count: number, seed: number) =>
+  Array.from({ length: count }, (_, i) => WORDS[(i * 7 + seed) % WORDS.length]).join(' ');
 
 const head = (title: string) =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/bench/style.css">`;

@@ -13,8 +13,14 @@ import { benchStart } from './start.js';
 import { benchWholePages } from './whole-pages.js';
 
 const BENCHES: Record<string, () => Promise<Figure[]>> = {
-  ...{ start: benchStart, edge: benchEdge, captures: benchCaptures },
-  ...{ ordinary: benchOrdinary, pages: benchWholePages, extensions: benchExtensions, multi: benchMulti, compatible: benchCompatibleApis },
+  start: benchStart,
+  edge: benchEdge,
+  captures: benchCaptures,
+  ordinary: benchOrdinary,
+  pages: benchWholePages,
+  extensions: benchExtensions,
+  multi: benchMulti,
+  compatible: benchCompatibleApis,
 };
 
 const names = process.argv.slice(2);

@@ -19,12 +19,23 @@ createServer((request, response) => {
 }).listen(0, workerData.host, function () { parentPort.postMessage(this.address().port); });`;
 
 const TYPES = {
-  ...{ '.html': 'text/html; charset=utf-8', '.css': 'text/css', '.js': 'text/javascript', '.svg': 'image/svg+xml' },
-  ...{ '.png': 'image/png', '.jpg': 'image/jpeg', '.woff': 'font/woff', '.woff2': 'font/woff2', '.ttf': 'font/ttf' },
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css',
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.woff': 'font/woff',
+  '.woff2': 'font/woff2',
+  '.ttf': 'font/ttf',
 };
 
 /** A site on a thread of its own: what is measured does not wait for it, as it would not for one elsewhere. */
-export async function startSiteThread(host: string, pages: Record<string, BenchPage>, directories: Record<string, string> = {}) {
+export async function startSiteThread(
+  host: string,
+  pages: Record<string, BenchPage>,
+  directories: Record<string, string> = {},
+) {
   const worker = new Worker(PROGRAM, { eval: true, workerData: { host, pages, directories, types: TYPES } });
   const [port] = (await once(worker, 'message')) as [number];
   return {

@@ -18,7 +18,9 @@ export async function benchStart(): Promise<Figure[]> {
     const server = await startServer({}, first.dataDir);
     seen.ready.push(server.readyMs);
     seen.memory.push(server.memoryBytes() / 1e6);
-    seen.picture.push((await postCapture({ ...server, key: first.key }, { url: site.url('/bench/article'), cache_ttl: 0 })).ms);
+    seen.picture.push(
+      (await postCapture({ ...server, key: first.key }, { url: site.url('/bench/article'), cache_ttl: 0 })).ms,
+    );
     await server.stop();
   }
   rmSync(first.dataDir, { recursive: true, force: true });

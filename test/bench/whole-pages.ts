@@ -20,7 +20,10 @@ export async function benchWholePages(): Promise<Figure[]> {
   await using server = await startServer({ STILLFRAME_CONCURRENCY: '4', STILLFRAME_DNS_SERVERS: '127.0.0.1:1' });
   await using bare = await startBareLoop(server.dataDir);
   const viewport = { width: 1280, height: 720, deviceScaleFactor: 1 };
-  const goals = { '/bench/article': ['≤ 1.1', '≤ 1.2'], '/invoice': ['≤ 1.1', '≤ 1.15'] } as Record<string, [string, string]>;
+  const goals = { '/bench/article': ['≤ 1.1', '≤ 1.2'], '/invoice': ['≤ 1.1', '≤ 1.15'] } as Record<
+    string,
+    [string, string]
+  >;
   const figures: Figure[] = [];
   for (const path of ['/bench/article', '/invoice', ...Object.keys(TEMPLATES).map((name) => `/${name}/index.html`)]) {
     const url = `${site.origin}${path}`;
@@ -43,9 +46,13 @@ export async function benchWholePages(): Promise<Figure[]> {
 /** Installs the template sites once. @returns their directories by name */
 function installTemplates(): Record<string, string> {
   mkdirSync(TEMPLATES_DIR, { recursive: true });
-  const directories = Object.fromEntries(Object.keys(TEMPLATES).map((name) => [name, join(TEMPLATES_DIR, 'node_modules', name)]));
+  const directories = Object.fromEntries(
+    Object.keys(TEMPLATES).map((name) => [name, join(TEMPLATES_DIR, 'node_modules', name)]),
+  );
   if (Object.values(directories).every((directory) => existsSync(directory))) return directories;
   const packages = Object.entries(TEMPLATES).map(([name, version]) => `${name}@${version}`);
-  execFileSync('npm', ['install', '--prefix', TEMPLATES_DIR, '--ignore-scripts', '--no-save', ...packages], { stdio: 'inherit' });
+  execFileSync('npm', ['install', '--prefix', TEMPLATES_DIR, '--ignore-scripts', '--no-save', ...packages], {
+    stdio: 'inherit',
+  });
   return directories;
 }

@@ -8,9 +8,13 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const files = programFiles(ROOT);
 
 it('packs the program, its migrations and every package that it needs at run time', () => {
-  const { dependencies } = createRequire(import.meta.url)('../../package.json') as { dependencies: Record<string, string> };
+  const { dependencies } = createRequire(import.meta.url)('../../package.json') as {
+    dependencies: Record<string, string>;
+  };
   for (const name of Object.keys(dependencies)) expect(files).toContain(`node_modules/${name}/package.json`);
-  expect(files).toEqual(expect.arrayContaining(['dist/main.js', 'dist/markdown-thread.js', 'dist/block/list-thread.mjs', 'package.json']));
+  expect(files).toEqual(
+    expect.arrayContaining(['dist/main.js', 'dist/markdown-thread.js', 'dist/block/list-thread.mjs', 'package.json']),
+  );
   expect(files.some((file) => /^drizzle\/.*\.sql$/.test(file))).toBe(true);
 });
 

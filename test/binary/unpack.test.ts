@@ -66,7 +66,10 @@ describe('unpacking the executable', () => {
   });
 
   it('refuses a damaged executable and leaves nothing of it', () => {
-    const flipped = pack('1.2.3', [{ path: 'start.cjs', content: Buffer.from('module.exports = 9;') }, ...FILES.slice(1)]);
+    const flipped = pack('1.2.3', [
+      { path: 'start.cjs', content: Buffer.from('module.exports = 9;') },
+      ...FILES.slice(1),
+    ]);
     expect(() => unpack({ index: archive.index, content: flipped.content }, cache)).toThrow('damaged: start.cjs');
     expect(readdirSync(cache)).toEqual([]);
   });

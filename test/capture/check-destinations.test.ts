@@ -50,8 +50,8 @@ test('an origin that the operator allows is not looked up; another port of it is
   const egress = judging({ ok: false, reason: 'blocked_address', temporary: false });
   await checkWebhookHost(egress, hook('http://127.0.0.1:4000/hook'), ['http://127.0.0.1:4000']);
   expect(egress.asked).toEqual([]);
-  await expect(checkWebhookHost(egress, hook('http://127.0.0.1:4001/hook'), ['http://127.0.0.1:4000'])).rejects.toBeInstanceOf(
-    CaptureError,
-  );
+  await expect(
+    checkWebhookHost(egress, hook('http://127.0.0.1:4001/hook'), ['http://127.0.0.1:4000']),
+  ).rejects.toBeInstanceOf(CaptureError);
   expect(egress.asked).toEqual([['127.0.0.1', 4001]]);
 });

@@ -10,7 +10,15 @@ function deps(given: Partial<HealthDeps>, others: Partial<NodeFacts>[]): HealthD
   const store = {
     ping: async () => {},
     nodes: async () => nodes.map((facts) => ({ id: facts.name, startedAt: 0, seenAt: 0, facts })),
-    queueStatus: async () => ({ waiting: 0, active: 0, prioritized: 0, delayed: 0, completed: 0, failed: 0, paused: false }),
+    queueStatus: async () => ({
+      waiting: 0,
+      active: 0,
+      prioritized: 0,
+      delayed: 0,
+      completed: 0,
+      failed: 0,
+      paused: false,
+    }),
     settlement: async () => ({ pending: 0, settled: 0, released: 0, oldestPendingMs: 0 }),
     webhookTotals: async () => ({ delivered: 0, failed: 0, errors: 0 }),
   };
@@ -35,7 +43,12 @@ function deps(given: Partial<HealthDeps>, others: Partial<NodeFacts>[]): HealthD
 const here = { rendersHere: true, readyBrowsers: () => 1, sandboxed: () => true };
 
 test.each<[string, Partial<HealthDeps>, Partial<NodeFacts>[], { ready_workers: number; sandboxed: boolean }]>([
-  ['those of the others, for a server without', {}, [{ sandboxed: true, readyBrowsers: 2 }], { ready_workers: 2, sandboxed: true }],
+  [
+    'those of the others, for a server without',
+    {},
+    [{ sandboxed: true, readyBrowsers: 2 }],
+    { ready_workers: 2, sandboxed: true },
+  ],
   ['none', {}, [{ readyBrowsers: 0, sandboxed: true }], { ready_workers: 0, sandboxed: false }],
   ['its own, not counted twice', here, [{ name: 'this', sandboxed: true }], { ready_workers: 1, sandboxed: true }],
   ['one of them without a sandbox', here, [{ sandboxed: false }], { ready_workers: 2, sandboxed: false }],
@@ -47,7 +60,10 @@ test.each<[string, Partial<HealthDeps>, Partial<NodeFacts>[], { ready_workers: n
 
 test('own browsers that are not ready count unless other servers have some', async () => {
   const starting = { rendersHere: true, sandboxed: () => false };
-  expect((await checkHealth(deps(starting, [{ sandboxed: true }]))).data).toMatchObject({ ready_workers: 1, sandboxed: true });
+  expect((await checkHealth(deps(starting, [{ sandboxed: true }]))).data).toMatchObject({
+    ready_workers: 1,
+    sandboxed: true,
+  });
   const down = { rendersHere: true, sandboxed: () => true };
   expect((await checkHealth(deps(down, []))).data).toMatchObject({ ready_workers: 0, sandboxed: true });
 });
@@ -64,7 +80,9 @@ test.each([
   ['and the database does not', () => Promise.reject(new Error('SQLITE_IOERR_SHMSIZE'))],
 ])('health says that the disk is full %s', async (_, ping) => {
   const { store } = deps({}, []);
-  const { ready, data } = await checkHealth(deps({ ...here, store: { ...store, ping }, diskProblem: async () => DISK_FULL }, []));
+  const { ready, data } = await checkHealth(
+    deps({ ...here, store: { ...store, ping }, diskProblem: async () => DISK_FULL }, []),
+  );
   expect(ready).toBe(false);
   expect(data).toMatchObject({ database: 'unavailable', problem: DISK_FULL });
 });

@@ -27,7 +27,13 @@ const [QUEUED, COMPLETED, FAILED] = [
   { state: 'completed', attemptsMade: 1 },
   { state: 'failed', attemptsMade: 1 },
 ];
-const READY = { isFailing: false, refusal: null, isReady: async () => true, openPack: async () => null, remove: async () => {} };
+const READY = {
+  isFailing: false,
+  refusal: null,
+  isReady: async () => true,
+  openPack: async () => null,
+  remove: async () => {},
+};
 const PICTURE = Buffer.from('the bytes of a picture');
 
 const signal = new AbortController().signal;
@@ -44,12 +50,21 @@ type World = Awaited<ReturnType<typeof aWorld>>;
 
 async function aWorld() {
   const { store, dataDir, [Symbol.asyncDispose]: close } = await aStore();
-  const artifacts: Artifacts & { isFailing: boolean } = await openArtifactDirectory({ dir: `${dataDir}/artifacts`, log: silentLog() });
+  const artifacts: Artifacts & { isFailing: boolean } = await openArtifactDirectory({
+    dir: `${dataDir}/artifacts`,
+    log: silentLog(),
+  });
   const { keyId, accountId, accountName } = await aCaller(store);
   const principal = { keyId, accountId, scopes: [] };
   const [signals, ended] = [new FinishSignals(), [] as EndedJob[]];
   const shared = { store, artifacts, log: silentLog(), now: Date.now };
-  const rules = { rules: RULES, webhookAllow: [], draining: () => false, onQueued: () => undefined, onCached: () => undefined };
+  const rules = {
+    rules: RULES,
+    webhookAllow: [],
+    draining: () => false,
+    onQueued: () => undefined,
+    onCached: () => undefined,
+  };
   const uploads: RunJobDeps['uploads'] = {
     open: (name) => artifacts.open(name),
     send: () => Promise.reject(new Error('no job uploads anything')),
@@ -74,7 +89,15 @@ async function aWorld() {
   };
   const run = (job: ClaimedJob, render: Render, stop = signal) => runJob({ ...running, render }, job, stop);
   return {
-    ...{ store, artifacts, ended, uploads, claim, run, signals, principal, accountName },
+    store,
+    artifacts,
+    ended,
+    uploads,
+    claim,
+    run,
+    signals,
+    principal,
+    accountName,
     submit: (body: Record<string, unknown>, idempotencyKey: string | null = null, over: Partial<SubmitDeps> = {}) =>
       submit(
         { ...shared, ...rules, egress: PERMISSIVE, ...over },
@@ -115,7 +138,13 @@ async function aPicture(url = 'https://example.com/'): Promise<string> {
 }
 
 const draws = async (): Promise<Rendering> => ({
-  ...{ ...aCapture().data, format: 'webp', content: PICTURE, warnings: [], captures: null, changed: null, timings: { navigate: 10 } },
+  ...aCapture().data,
+  format: 'webp',
+  content: PICTURE,
+  warnings: [],
+  captures: null,
+  changed: null,
+  timings: { navigate: 10 },
 });
 const fails = (error: Error) => (): Promise<Rendering> => Promise.reject(error);
 
@@ -132,7 +161,12 @@ function crashes() {
 describe('a capture that is uploaded', () => {
   const upload = { url: 'https://bucket.example.com/a.webp?signature=1' };
   const UPLOADED: UploadResult = {
-    ...{ state: 'uploaded', url: 'https://bucket.example.com/a.webp', bytes: 22, attempts: 1, status: 200, error: null },
+    state: 'uploaded',
+    url: 'https://bucket.example.com/a.webp',
+    bytes: 22,
+    attempts: 1,
+    status: 200,
+    error: null,
   };
   /** Has uploads succeed, or end otherwise. Returns what was sent. */
   function uploads(send: Send = async () => UPLOADED): UploadOrder[] {
@@ -216,7 +250,11 @@ describe('a capture that is uploaded', () => {
   async function sentOf(render: Render, send: Send, stop?: AbortSignal) {
     const job = await world.claim();
     const orders = uploads(send);
-    await world.run({ ...job, options: { ...job.options, upload: { ...upload, artifact: null, sending } } }, render, stop);
+    await world.run(
+      { ...job, options: { ...job.options, upload: { ...upload, artifact: null, sending } } },
+      render,
+      stop,
+    );
     return orders.map(({ content, ...order }) => ({ ...order, text: Buffer.from(content).toString() }));
   }
   const failed = new CaptureError({ code: 'target_error', message: '`wait_for_selector`: no', retriable: false });
@@ -224,12 +262,20 @@ describe('a capture that is uploaded', () => {
 
   it.each([
     ['the file', draws, null, [{ ...upload, method: 'POST', headers: sending.headers, text: PICTURE.toString() }]],
-    ['the error of a capture', fails(failed), null, [{ ...toErrors, text: `{"status":409,"message":"'waitForSelector': no"}` }]],
+    [
+      'the error of a capture',
+      fails(failed),
+      null,
+      [{ ...toErrors, text: `{"status":409,"message":"'waitForSelector': no"}` }],
+    ],
     [
       'the error of a file that could not be sent',
       draws,
       'The receiver answered 404.',
-      [upload, { ...toErrors, text: '{"status":500,"message":"The file could not be sent. The receiver answered 404."}' }],
+      [
+        upload,
+        { ...toErrors, text: '{"status":500,"message":"The file could not be sent. The receiver answered 404."}' },
+      ],
     ],
   ])('sends %s to the callback of a compatible API', async (_what, render, error, wanted) => {
     await world.submit({ upload });
@@ -298,12 +344,19 @@ describe('a capture', () => {
 
   it.each([
     ['refuses for the whole hold time', new CaptureError(AWAY), 'The bucket refuses access.'],
-    ['never accepts', new CaptureError({ code: 'internal_error', message: 'too large', retriable: false }), 'too large'],
+    [
+      'never accepts',
+      new CaptureError({ code: 'internal_error', message: 'too large', retriable: false }),
+      'too large',
+    ],
   ])('fails a job whose picture the storage %s', async (_, problem, message) => {
     const { id } = await world.submit({});
     const put = () => Promise.reject(problem);
     await world.workWith({ ...READY, refusal: 'The bucket refuses access.', put });
-    expect(await stateOf(id)).toMatchObject({ state: 'failed', result: { outcome: { ok: false, error: { message } } } });
+    expect(await stateOf(id)).toMatchObject({
+      state: 'failed',
+      result: { outcome: { ok: false, error: { message } } },
+    });
   });
 
   it('returns a job to the queue without counting the attempt when the storage stays unavailable, even if the database is briefly unavailable as well', async () => {
@@ -417,7 +470,11 @@ describe('a capture', () => {
     await world.submit({});
     const job = await world.claim();
     await world.run(job, async () => {
-      await world.store.fail(claimOf(job), { code: 'render_timeout', message: 'x', retriable: true, status: 504 }, Date.now());
+      await world.store.fail(
+        claimOf(job),
+        { code: 'render_timeout', message: 'x', retriable: true, status: 504 },
+        Date.now(),
+      );
       return await draws();
     });
     expect(await countFiles(world.artifacts)).toBe(0);
@@ -465,7 +522,9 @@ describe('submitting', () => {
 
   it('names the end of the month, in Retry-After too, when the quota does not cover a capture', async () => {
     await world.store.setQuota(world.accountName, 0);
-    const refused = await world.submit({}, null, { now: () => Date.UTC(2026, 10, 30, 23, 59) }).catch((error: unknown) => error);
+    const refused = await world
+      .submit({}, null, { now: () => Date.UTC(2026, 10, 30, 23, 59) })
+      .catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: 'quota_exceeded', status: 429, retriable: false, retryAfterSeconds: 60 });
     expect(refused).toMatchObject({ message: expect.stringContaining('2026-12-01') });
   });
@@ -527,9 +586,21 @@ describe('a sweep', () => {
   const depsOf = (over: Partial<Pick<Artifacts, 'remove' | 'open'>> = {}, aheadMs = 0) => {
     const { store, artifacts } = world;
     const list = (before: number) => artifacts.list(before);
-    const storage = { list, remove: (name: string) => artifacts.remove(name), open: (name: string) => artifacts.open(name), ...over };
+    const storage = {
+      list,
+      remove: (name: string) => artifacts.remove(name),
+      open: (name: string) => artifacts.open(name),
+      ...over,
+    };
     const now = () => Date.now() + aheadMs;
-    const rules = { artifactTtlMs: 1_000, jobTtlMs: 2_000, maxStorageBytes: 1e9, onEnded: () => {}, onRequeued: () => {}, own };
+    const rules = {
+      artifactTtlMs: 1_000,
+      jobTtlMs: 2_000,
+      maxStorageBytes: 1e9,
+      onEnded: () => {},
+      onRequeued: () => {},
+      own,
+    };
     return { ...rules, store, artifacts: storage, log: silentLog(), now, cautiousNow: now };
   };
 
@@ -566,7 +637,10 @@ describe('a sweep', () => {
   });
 
   it('treats a picture as deleted while its file cannot be removed, and one whose file is missing', async () => {
-    const [expired, missing] = [await aPicture('https://example.com/expired'), await aPicture('https://example.com/missing')];
+    const [expired, missing] = [
+      await aPicture('https://example.com/expired'),
+      await aPicture('https://example.com/missing'),
+    ];
     const deps = { ...depsOf(), artifacts: world.artifacts };
     expect(await openPicture(deps, expired)).toMatchObject({ bytes: PICTURE.length });
     await world.store.markGone(expired, Date.now());
@@ -578,7 +652,13 @@ describe('a sweep', () => {
 
   it('answers from no picture while the storage is unavailable, and from all once it is back', async () => {
     const name = await aPicture();
-    const away = { ...READY, putPack: async () => {}, open: async () => null, isPresent: async () => false, isLocal: true };
+    const away = {
+      ...READY,
+      putPack: async () => {},
+      open: async () => null,
+      isPresent: async () => false,
+      isLocal: true,
+    };
     expect((await world.submit({ cache_ttl: 60 }, null, { artifacts: away })).state).toBe('prioritized');
     expect((await world.store.findArtifact(name))?.goneAt).toBeNull();
     expect((await world.submit({ cache_ttl: 60 })).state).toBe('completed');

@@ -30,7 +30,11 @@ function aGallery(reserve: ((bytes: number) => Promise<Disposable>) | null = nul
   return {
     files,
     reads,
-    thumbnails: new Thumbnails({ openPicture, encodes: new EncodeQueue(builtFile('picture-thread.js')), reserveMemory: () => reserve }),
+    thumbnails: new Thumbnails({
+      openPicture,
+      encodes: new EncodeQueue(builtFile('picture-thread.js')),
+      reserveMemory: () => reserve,
+    }),
   };
 }
 
@@ -67,7 +71,9 @@ test('a BMP has one', async () => {
     const strips = { pngs: [png], width: 640, height: 360 };
     return (await encodeStrips(strips, { ...encodingOf(defaultOptions(), 'bmp'), palette })).content;
   };
-  files.set(trueColor, await asBmp(null)).set(twoColors, await asBmp({ colors: ['#000000', '#00aa00'], dither: 'none' }));
+  files
+    .set(trueColor, await asBmp(null))
+    .set(twoColors, await asBmp({ colors: ['#000000', '#00aa00'], dither: 'none' }));
   for (const name of [trueColor, twoColors]) {
     const thumbnail = sharp((await thumbnails.of(name)) as Buffer);
     expect(await thumbnail.metadata()).toMatchObject({ format: 'webp', width: 320, height: 180 });

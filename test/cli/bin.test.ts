@@ -42,7 +42,9 @@ it('as a command it becomes Node, with its arguments and memory settings, unless
   );
   // The last one of two sizes counts.
   const own = { MALLOC_ARENA_MAX: '7', NODE_OPTIONS: '--max-semi-space-size=32' };
-  expect(run(command, ['serve'], { PATH, ...own })).toBe(`7 131072 --max-semi-space-size=8 --max-semi-space-size=32 ${command} serve`);
+  expect(run(command, ['serve'], { PATH, ...own })).toBe(
+    `7 131072 --max-semi-space-size=8 --max-semi-space-size=32 ${command} serve`,
+  );
 });
 
 it('the program restarts itself once, with the same settings and arguments, when Node starts it', () => {

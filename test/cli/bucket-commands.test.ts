@@ -11,13 +11,21 @@ expect((await runCommand(['migrate'], { cwd: dir })).status).toBe(0);
 
 const { endpoint, bucket: name, region, accessKeyId, secretAccessKey } = bucket.options;
 const SETTINGS = {
-  ...{ STILLFRAME_S3_ENDPOINT: endpoint, STILLFRAME_S3_BUCKET: name, STILLFRAME_S3_REGION: region },
-  ...{ STILLFRAME_S3_ACCESS_KEY_ID: accessKeyId, STILLFRAME_S3_SECRET_ACCESS_KEY: secretAccessKey },
+  STILLFRAME_S3_ENDPOINT: endpoint,
+  STILLFRAME_S3_BUCKET: name,
+  STILLFRAME_S3_REGION: region,
+  STILLFRAME_S3_ACCESS_KEY_ID: accessKeyId,
+  STILLFRAME_S3_SECRET_ACCESS_KEY: secretAccessKey,
 };
 
-async function findingOf(env: Record<string, string>): Promise<{ state: string; found: string; advice: string } | undefined> {
+async function findingOf(
+  env: Record<string, string>,
+): Promise<{ state: string; found: string; advice: string } | undefined> {
   // Without a browser to start.
-  const { stdout } = await runCommand(['doctor', '--json'], { cwd: dir, env: { STILLFRAME_CHROMIUM: '/nonexistent', ...env } });
+  const { stdout } = await runCommand(['doctor', '--json'], {
+    cwd: dir,
+    env: { STILLFRAME_CHROMIUM: '/nonexistent', ...env },
+  });
   return JSON.parse(stdout).find(({ check }: { check: string }) => check === 'Bucket');
 }
 
@@ -35,8 +43,18 @@ describe('doctor', () => {
 
   it.each([
     ['another bucket', { STILLFRAME_S3_BUCKET: 'elsewhere' }, 'NoSuchBucket', 'Create the bucket'],
-    ['a wrong secret', { STILLFRAME_S3_SECRET_ACCESS_KEY: 'hush' }, 'SignatureDoesNotMatch', 'STILLFRAME_S3_SECRET_ACCESS_KEY'],
-    ['a storage that is down', { STILLFRAME_S3_ENDPOINT: 'http://127.0.0.1:1' }, 'ECONNREFUSED', 'STILLFRAME_S3_ENDPOINT'],
+    [
+      'a wrong secret',
+      { STILLFRAME_S3_SECRET_ACCESS_KEY: 'hush' },
+      'SignatureDoesNotMatch',
+      'STILLFRAME_S3_SECRET_ACCESS_KEY',
+    ],
+    [
+      'a storage that is down',
+      { STILLFRAME_S3_ENDPOINT: 'http://127.0.0.1:1' },
+      'ECONNREFUSED',
+      'STILLFRAME_S3_ENDPOINT',
+    ],
     ['a part of the settings', { STILLFRAME_S3_BUCKET: '' }, 'STILLFRAME_S3_BUCKET', 'does not start'],
   ])('reports %s, with advice', async (_, over, found, advice) => {
     const finding = await findingOf({ ...SETTINGS, ...over });
@@ -55,7 +73,10 @@ describe('backup', () => {
   });
 
   it('refuses to copy them, before it copies anything', async () => {
-    const { status, stderr } = await runCommand(['backup', join(dir, 'b.db'), '--artifacts'], { cwd: dir, env: SETTINGS });
+    const { status, stderr } = await runCommand(['backup', join(dir, 'b.db'), '--artifacts'], {
+      cwd: dir,
+      env: SETTINGS,
+    });
     expect(status).toBe(1);
     expect(stderr).toContain('The pictures are in the bucket pictures');
     expect((await runCommand(['backup', join(dir, 'b.db')], { cwd: dir })).status).toBe(0);

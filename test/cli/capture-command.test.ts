@@ -19,7 +19,8 @@ rememberBrowsers(dir);
 const page = '<link rel=stylesheet href=a.css><h1>On disk</h1><p>A page of a file.</p><img src="../secret.txt">';
 writeFiles(dir, { 'page/index.html': page, 'page/a.css': 'body{background:#eef}' });
 
-const stillframe = (args: string[], input = '', env: NodeJS.ProcessEnv = {}): Promise<Run> => runCommand(args, { cwd: dir, input, env });
+const stillframe = (args: string[], input = '', env: NodeJS.ProcessEnv = {}): Promise<Run> =>
+  runCommand(args, { cwd: dir, input, env });
 
 /** A single line with the error; no picture was written. */
 async function expectRefused(args: string[], status: number, words: string): Promise<void> {
@@ -33,9 +34,27 @@ async function expectRefused(args: string[], status: number, words: string): Pro
 
 describe('stillframe capture', () => {
   it('captures HTML from a flag, at its own address or a given one; cache flags have no effect', async () => {
-    const plain = await stillframe(['capture', '--html', '<h1>Invoice</h1>', '--json', '--cache-ttl', '0', '--store', '--no-sync']);
+    const plain = await stillframe([
+      'capture',
+      '--html',
+      '<h1>Invoice</h1>',
+      '--json',
+      '--cache-ttl',
+      '0',
+      '--store',
+      '--no-sync',
+    ]);
     expect(JSON.parse(plain.stdout), plain.stderr).toMatchObject({ file: 'html.webp', url: 'about:html' });
-    const based = await stillframe(['capture', '--html', '<h1>Based</h1>', '--base-url', site.url('/x'), '-o', 'based.png', '--json']);
+    const based = await stillframe([
+      'capture',
+      '--html',
+      '<h1>Based</h1>',
+      '--base-url',
+      site.url('/x'),
+      '-o',
+      'based.png',
+      '--json',
+    ]);
     expect(JSON.parse(based.stdout), based.stderr).toMatchObject({ ok: true, url: site.url('/x') });
   });
 
@@ -51,7 +70,9 @@ describe('stillframe capture', () => {
   it('takes the password of a proxy from the environment', async () => {
     await using proxy = await startCallerProxy({ kind: 'http', credentials: { username: 'anna', password: 's3cret' } });
     const flags = ['--proxy-server', proxy.server, '--proxy-username', 'anna', '-o', 'proxied.png'];
-    const { status, stderr } = await stillframe([site.url('/article'), ...flags], '', { STILLFRAME_PROXY_PASSWORD: 's3cret' });
+    const { status, stderr } = await stillframe([site.url('/article'), ...flags], '', {
+      STILLFRAME_PROXY_PASSWORD: 's3cret',
+    });
     expect(status, stderr).toBe(0);
     expect(new Set(proxy.credentials)).toEqual(new Set(['anna:s3cret']));
   });
@@ -59,7 +80,16 @@ describe('stillframe capture', () => {
   it('writes the steps of the capture into the directory of --debug', async () => {
     const html = `<nav style="position:sticky;top:0" id="bar">Bar</nav><div style="height:3000px"></div><p id=p>seen there</p><script>setTimeout(() => { document.title = 'late' }, 900);
       new IntersectionObserver(([{ isIntersecting }]) => { p.style.visibility = isIntersecting ? '' : 'hidden' }).observe(p)</script>`;
-    const { status, stderr } = await stillframe(['capture', '--html', html, '--full-page', '-o', 'debugged.png', '--debug', 'why']);
+    const { status, stderr } = await stillframe([
+      'capture',
+      '--html',
+      html,
+      '--full-page',
+      '-o',
+      'debugged.png',
+      '--debug',
+      'why',
+    ]);
     expect(status, stderr).toBe(0);
     const lines = readFileSync(join(dir, 'why/timeline.jsonl'), 'utf8').trimEnd().split('\n');
     const steps: Record<string, unknown>[] = lines.map((line) => JSON.parse(line));
@@ -74,7 +104,13 @@ describe('stillframe capture', () => {
   });
 
   it('captures a file with the files beside it, and prints the result as JSON', async () => {
-    const { status, stdout, stderr } = await stillframe(['page/index.html', '--json', '--inspect-page', '--viewport-width', '400']);
+    const { status, stdout, stderr } = await stillframe([
+      'page/index.html',
+      '--json',
+      '--inspect-page',
+      '--viewport-width',
+      '400',
+    ]);
     expect(status, stderr).toBe(0);
     const report = JSON.parse(stdout) as Record<string, unknown>;
     expect(report).toMatchObject({ ok: true, file: 'index.webp', format: 'webp', width: 800, cached: false });
@@ -91,7 +127,10 @@ describe('stillframe capture', () => {
 
   it('captures standard input to standard output, and prints the inspection as text', async () => {
     const html = '<h1>Grüße</h1><p>From a pipe, with \u001b[31mcolour</p>';
-    const picture = await runProgram(['capture', '-', '-o', '-', '--format', 'png', '--inspect-page'], { cwd: dir, input: html });
+    const picture = await runProgram(['capture', '-', '-o', '-', '--format', 'png', '--inspect-page'], {
+      cwd: dir,
+      input: html,
+    });
     expect(picture.status, picture.stderr).toBe(0);
     expect(picture.bytes.subarray(0, 4)).toEqual(PNG);
     expect(picture.stderr).toContain('# Grüße');
@@ -106,7 +145,10 @@ describe('stillframe capture', () => {
     const args = [`localhost:${port}/status/404`, '--json', '-o', 'none.png'];
     const { status, stdout, stderr } = await runProgram(args, { cwd: dir });
     expect(status).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'target_error', retriable: false, details: { status: 404 } } });
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: false,
+      error: { code: 'target_error', retriable: false, details: { status: 404 } },
+    });
     expect(stderr).toContain('stillframe: target_error: ');
     expect(existsSync(join(dir, 'none.png'))).toBe(false);
   });
@@ -136,9 +178,15 @@ describe('an invalid capture', () => {
     [['capture', 'example.com', '--base-url', 'https://example.com/'], '--base-url needs --html'],
     [['capture', 'example.com', '--full-pgae'], 'Did you mean --full-page?'],
     [['capture', 'example.com', '--viewport-width', '9000'], '--viewport-width must be at most 3840'],
-    [['capture', 'example.com', '--format', 'pdf', '--selector', 'a'], '--selector cannot be combined with --format pdf.'],
+    [
+      ['capture', 'example.com', '--format', 'pdf', '--selector', 'a'],
+      '--selector cannot be combined with --format pdf.',
+    ],
     [['capture', 'ftp://example.com'], 'the URL must be an http or https URL'],
-    [['capture', 'example.com', '-o', 'x.pdf', '--pdf', '{"papr":"a4"}'], 'Unknown field pdf.papr. Did you mean pdf.paper?'],
+    [
+      ['capture', 'example.com', '-o', 'x.pdf', '--pdf', '{"papr":"a4"}'],
+      'Unknown field pdf.papr. Did you mean pdf.paper?',
+    ],
     [['capture', '-'], 'Standard input is empty'],
     [['capture'], "missing required argument 'url'"],
   ])('%j exits 2 with the reason', async (args, words) => {

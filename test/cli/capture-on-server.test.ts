@@ -17,11 +17,20 @@ it('captures a local page with its style sheet on a server, and uploads the pict
   await using bucket = await startUploadReceiver('127.0.0.2');
   await using service = await startService({ webhookAllow: [bucket.origin] });
   const upload = `${bucket.origin}/a.png?signature=f00d`;
-  const run = await capture('page.png', { STILLFRAME_KEY: service.key }, '--server', service.url, '--upload-url', upload);
+  const run = await capture(
+    'page.png',
+    { STILLFRAME_KEY: service.key },
+    '--server',
+    service.url,
+    '--upload-url',
+    upload,
+  );
   expect(run.status, run.stderr).toBe(0);
   expect(run.stderr).toContain(`uploaded to ${bucket.origin}/a.png`);
   expect(run.stderr).not.toContain('f00d');
-  expect(bucket.uploads).toMatchObject([{ path: '/a.png?signature=f00d', content: readFileSync(join(dir, 'page.png')) }]);
+  expect(bucket.uploads).toMatchObject([
+    { path: '/a.png?signature=f00d', content: readFileSync(join(dir, 'page.png')) },
+  ]);
   const { data } = await sharp(join(dir, 'page.png')).removeAlpha().raw().toBuffer({ resolveWithObject: true });
   expect([...data.subarray(0, 3)]).toEqual([0, 0, 255]);
 });

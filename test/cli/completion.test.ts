@@ -43,6 +43,7 @@ describe('the completions for other shells', () => {
     expect(status).toBe(0);
     for (const word of ['keys create', 'full-page-algorithm', 'webp', 'bash']) expect(stdout).toContain(word);
     const unescaped = stdout.replaceAll(shell === 'zsh' ? "'\\''" : "\\'", '');
-    for (const line of unescaped.split('\n').filter((each) => !each.startsWith('#'))) expect(line.split("'").length % 2, line).toBe(1);
+    for (const line of unescaped.split('\n').filter((each) => !each.startsWith('#')))
+      expect(line.split("'").length % 2, line).toBe(1);
   });
 });

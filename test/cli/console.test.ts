@@ -15,7 +15,12 @@ test('the link opens the console of the running server, and sessions can be ende
   expect(text.stdout).toMatch(new RegExp(`^${url}/console/enter\\?token=[\\w-]{43}\n$`));
   const token = text.stdout.trim().split('=')[1] ?? '';
   const body = new URLSearchParams({ link: token });
-  const opened = await fetch(`${url}/console/enter`, { method: 'POST', headers: { origin: url }, body, redirect: 'manual' });
+  const opened = await fetch(`${url}/console/enter`, {
+    method: 'POST',
+    headers: { origin: url },
+    body,
+    redirect: 'manual',
+  });
   expect(opened.status).toBe(303);
   const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
   const look = async () => (await fetch(`${url}/console/system`, { headers: { cookie } })).status;
@@ -42,7 +47,10 @@ test('the link leads to the address of the console', async () => {
   expect(nobody.stderr).toContain('No server answers at http://127.0.0.1:1.');
   expect(nobody.stderr).toContain(`as the settings say; no server runs on ${cwd}.`);
   // A server that was killed has left its file behind.
-  writeFileSync(join(cwd, 'server.json'), JSON.stringify({ url: 'http://127.0.0.1:9', base_url: 'http://127.0.0.1:9', console: 'on' }));
+  writeFileSync(
+    join(cwd, 'server.json'),
+    JSON.stringify({ url: 'http://127.0.0.1:9', base_url: 'http://127.0.0.1:9', console: 'on' }),
+  );
   expect(await linkOf({})).toBe('http://127.0.0.1:3000/console/enter');
   expect(await linkOf({ STILLFRAME_PORT: '0' })).toContain('--port');
   expect(await linkOf({ STILLFRAME_CONSOLE: 'maybe' })).toContain('one of loopback, on, off');
@@ -54,7 +62,9 @@ test('commands find the server of their data directory, say which one it is, and
   const { dataDir: cwd, url } = service;
   const file = join(cwd, 'server.json');
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  const { id } = JSON.parse((await runCommand(['keys', 'create', '--label', 'links', '--json'], { cwd })).stdout) as { id: string };
+  const { id } = JSON.parse((await runCommand(['keys', 'create', '--label', 'links', '--json'], { cwd })).stdout) as {
+    id: string;
+  };
   await runCommand(['keys', 'signing-secret', id], { cwd });
   const sign = (...flags: string[]) => runCommand(['sign', 'example.com', '--key', id, ...flags], { cwd });
   expect(await sign()).toMatchObject({

@@ -41,8 +41,13 @@ describe('on a machine without fonts for some scripts', () => {
 describe('traces', () => {
   const doctor = async (env: Record<string, string>) => {
     // Without a browser to start.
-    const { stdout } = await runCommand(['doctor', '--json'], { cwd: dir, env: { STILLFRAME_CHROMIUM: '/nonexistent', ...env } });
-    return (JSON.parse(stdout) as { check: string; state: string; found: string }[]).filter(({ check }) => check === 'Traces');
+    const { stdout } = await runCommand(['doctor', '--json'], {
+      cwd: dir,
+      env: { STILLFRAME_CHROMIUM: '/nonexistent', ...env },
+    });
+    return (JSON.parse(stdout) as { check: string; state: string; found: string }[]).filter(
+      ({ check }) => check === 'Traces',
+    );
   };
 
   it('are sent as a test if they are configured', async () => {

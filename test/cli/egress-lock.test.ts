@@ -34,7 +34,12 @@ describe('the egress rules for the browser', () => {
   it('name the browser’s user, do not affect others, and end with a rejection', () => {
     const rules = egressLock(USER).split('\n');
     const chain = rules.slice(rules.findIndex((line) => line.includes('hook output')) + 1).map((line) => line.trim());
-    expect(chain).toEqual(['meta skuid 60911 ip daddr 127.0.0.1 meta l4proto tcp accept', 'meta skuid 60911 counter reject', '}', '}']);
+    expect(chain).toEqual([
+      'meta skuid 60911 ip daddr 127.0.0.1 meta l4proto tcp accept',
+      'meta skuid 60911 counter reject',
+      '}',
+      '}',
+    ]);
     expect(rules.join('').match(/\{/g)).toHaveLength(rules.join('').match(/\}/g)?.length ?? 0);
   });
 
@@ -46,19 +51,25 @@ describe('the egress rules for the browser', () => {
   it.runIf(root && namespaces)('restrict that user to 127.0.0.1, and nobody else', () => {
     const tried = (uid: number, address: string) => {
       const lines = `ip link set lo up\nnft -f - <<'END'\n${egressLock(USER)}\n${egressLock(USER)}\nEND\nexec "$0" -e "$1" ${uid} ${address}`;
-      return execFileSync('unshare', ['-n', 'sh', '-ec', lines, process.execPath, CONNECT], { encoding: 'utf8' }).trim();
+      return execFileSync('unshare', ['-n', 'sh', '-ec', lines, process.execPath, CONNECT], {
+        encoding: 'utf8',
+      }).trim();
     };
     expect([tried(60_911, '127.0.0.1'), tried(60_911, '127.0.0.2')]).toEqual(['connected', 'ECONNREFUSED']);
     expect(tried(60_912, '127.0.0.2')).toBe('connected');
   });
 
   it('are not printed if the browser has no user of its own, with advice instead', () => {
-    expect(() => egressLock(null)).toThrow(/only a server that is started as root.*sudo stillframe doctor --egress-lock/);
+    expect(() => egressLock(null)).toThrow(
+      /only a server that is started as root.*sudo stillframe doctor --egress-lock/,
+    );
   });
 
   it('are printed by `doctor --egress-lock` as root; for others it fails', async () => {
     const { status, stdout, stderr } = await runProgram(['doctor', '--egress-lock'], { cwd: dir });
-    const expected = root ? { status: 0, stdout: `${egressLock(unprivilegedUser())}\n`, stderr: '' } : { status: 1, stdout: '' };
+    const expected = root
+      ? { status: 0, stdout: `${egressLock(unprivilegedUser())}\n`, stderr: '' }
+      : { status: 1, stdout: '' };
     expect({ status, stdout, stderr }).toMatchObject(expected);
   });
 });

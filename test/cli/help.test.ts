@@ -12,7 +12,9 @@ describe('the help', () => {
 
   it('exists for every command', () => {
     const names = commands.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(['stillframe', 'capture', 'serve', 'keys create', 'accounts usage', 'completion']));
+    expect(names).toEqual(
+      expect.arrayContaining(['stillframe', 'capture', 'serve', 'keys create', 'accounts usage', 'completion']),
+    );
   });
 
   it.each(commands)('of $name fits 80 columns, and begins with a sentence', ({ command }) => {
@@ -32,7 +34,8 @@ describe('the help', () => {
         const [, ...words] = text.trim().split(/\s{2,}/);
         expect(words.join(' '), text).toMatch(/[a-z]{3}/i);
         // The members of an option that is given as JSON have defaults of their own.
-        for (const part of text.split(/\n\s+- /)) expect((part.match(/\(default:/g) ?? []).length, text).toBeLessThan(2);
+        for (const part of text.split(/\n\s+- /))
+          expect((part.match(/\(default:/g) ?? []).length, text).toBeLessThan(2);
       }
     },
   );

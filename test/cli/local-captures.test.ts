@@ -7,7 +7,11 @@ import { aCapture } from '../store/factories.js';
 /** Without a browser: what is kept does not depend on what was rendered. */
 function captures(content: () => Promise<Buffer>) {
   const engine = { capture: async () => ({ data: aCapture().data, content: await content() }) } as unknown as Engine;
-  return new LocalCaptures({ engine: { use: (work) => work(engine) }, syncWaitMs: 20_000, rules: { webhookAllow: [] } });
+  return new LocalCaptures({
+    engine: { use: (work) => work(engine) },
+    syncWaitMs: 20_000,
+    rules: { webhookAllow: [] },
+  });
 }
 
 const submit = (local: LocalCaptures, url = 'https://example.com/') => local.submit({ url }, null);

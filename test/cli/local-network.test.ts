@@ -15,18 +15,28 @@ import { type Site, startSite } from '../fixtures/site/site.js';
 import { folderOfFile, writeFiles } from '../fixtures/temporary-folder.js';
 import { rememberBrowsers } from '../render/install/any-browser.js';
 
-const CONFIG = { ...readConfig({}, {}), lists: false, browserInstall: false, allowDestinations: ['127.0.0.2'], concurrency: 1 };
+const CONFIG = {
+  ...readConfig({}, {}),
+  lists: false,
+  browserInstall: false,
+  allowDestinations: ['127.0.0.2'],
+  concurrency: 1,
+};
 const ZONE = newPageZone();
 
 /** A site on the public internet, and one on this machine. */
-const [internet, local] = (await Promise.all(['127.0.0.2', '127.0.0.1'].map((host) => ofFile(startSite({ host }))))) as [Site, Site];
+const [internet, local] = (await Promise.all(
+  ['127.0.0.2', '127.0.0.1'].map((host) => ofFile(startSite({ host }))),
+)) as [Site, Site];
 for (const site of [internet, local]) {
   site.route('/open', (_, response) => response.writeHead(200, { 'access-control-allow-origin': '*' }).end('open'));
 }
 const dir = folderOfFile();
 rememberBrowsers(dir);
 const allowDestinations = allowedOnThisMachine(CONFIG, { publicOnly: false, zone: ZONE });
-const engine = await ofFile(Engine.open({ ...CONFIG, dataDir: dir }, { allowDestinations, log: silentLog(), say: () => undefined }));
+const engine = await ofFile(
+  Engine.open({ ...CONFIG, dataDir: dir }, { allowDestinations, log: silentLog(), say: () => undefined }),
+);
 const photo = sharp({ create: { width: 40, height: 20, channels: 3, background: '#123456' } }).png();
 writeFiles(dir, {
   'data.json': '{"pin":"4711"}',
@@ -52,11 +62,20 @@ function capture(html: string, allowNetwork: string[] = []) {
 }
 
 async function captureOf(page: LocalPage | null, asked: Record<string, unknown>, allowNetwork: string[] = []) {
-  const body = { ...asked, format: 'png', inspect_page: true, viewport: { width: 320, height: 240, deviceScaleFactor: 1 } };
+  const body = {
+    ...asked,
+    format: 'png',
+    inspect_page: true,
+    viewport: { width: 320, height: 240, deviceScaleFactor: 1 },
+  };
   const { options } = parseSubmission(body, { forceAsync: false, webhookAllow: [] });
   const lines: string[] = [];
   const order = { page, options, name: 'the page', zone: ZONE, network: localNetworkOf(CONFIG, { allowNetwork }) };
-  const { data } = await captureTarget(engine, { ...order, onMissing: () => undefined, onRefused: (line) => void lines.push(line) }, {});
+  const { data } = await captureTarget(
+    engine,
+    { ...order, onMissing: () => undefined, onRefused: (line) => void lines.push(line) },
+    {},
+  );
   return { text: data.inspection?.markdown ?? '', refused: lines };
 }
 
@@ -141,7 +160,10 @@ describe('a local page and the network', () => {
 
   it('of standard input or --html reaches nothing private either', async () => {
     const html = `<h1>Piped</h1><img src="${local.url('/image/4x4/0000ff.png')}">`;
-    for (const run of [() => captureOf({ html: Buffer.from(html) }, { url: LOCAL_PAGE }), () => captureOf(null, { html })]) {
+    for (const run of [
+      () => captureOf({ html: Buffer.from(html) }, { url: LOCAL_PAGE }),
+      () => captureOf(null, { html }),
+    ]) {
       expect((await run()).refused.join()).toContain(`--allow-network 127.0.0.1:${local.port}`);
     }
     expect(pathsAt(local)).not.toContain('/image/4x4/0000ff.png');

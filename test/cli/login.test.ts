@@ -24,10 +24,15 @@ const SIGNS_IN_LATE = `localStorage.setItem('name', 'Ada');
 const site = await ofFile(startSite({ host: '127.0.0.1' }));
 // The person's part: the page signs itself in.
 site.route('/login', (_request, response) =>
-  html(response.setHeader('set-cookie', 'session=s3cret; HttpOnly; Path=/'), `<h1>Sign in</h1><script>${SIGNS_IN_LATE}</script>`),
+  html(
+    response.setHeader('set-cookie', 'session=s3cret; HttpOnly; Path=/'),
+    `<h1>Sign in</h1><script>${SIGNS_IN_LATE}</script>`,
+  ),
 );
 const SHOWS_NAME = "<p id=n></p><script>n.textContent = localStorage.getItem('name')</script>";
-site.route('/account', ({ headers }, response) => html(response, `<h1>${headers.cookie ?? 'nobody'}</h1>${SHOWS_NAME}`));
+site.route('/account', ({ headers }, response) =>
+  html(response, `<h1>${headers.cookie ?? 'nobody'}</h1>${SHOWS_NAME}`),
+);
 const dir = folderOfFile();
 rememberBrowsers(dir);
 
@@ -40,7 +45,11 @@ function windowWithoutDisplay(): NodeJS.ProcessEnv {
 }
 
 const login = (args: string[], env: NodeJS.ProcessEnv = {}, input: string | Promise<string> = '') =>
-  runProgram(['login', site.url('/login'), ...args], { cwd: dir, env: { DISPLAY: '', WAYLAND_DISPLAY: '', ...env }, input });
+  runProgram(['login', site.url('/login'), ...args], {
+    cwd: dir,
+    env: { DISPLAY: '', WAYLAND_DISPLAY: '', ...env },
+    input,
+  });
 
 describe('stillframe login', () => {
   it('reports that there is no display, and writes nothing', async () => {
@@ -89,24 +98,33 @@ describe('stillframe login', () => {
     },
   );
 
-  it.skipIf(FULL === undefined)("saves only the page's local storage, whatever a frame of another site reports", async () => {
-    await using other = await startSite({ host: '127.0.0.2' });
-    // Changes the origin in what a script of this frame returns to whoever evaluates it.
-    const forgery = `Object.defineProperty(window, 'localStorage', { value: { name: 'Mallory' } });
+  it.skipIf(FULL === undefined)(
+    "saves only the page's local storage, whatever a frame of another site reports",
+    async () => {
+      await using other = await startSite({ host: '127.0.0.2' });
+      // Changes the origin in what a script of this frame returns to whoever evaluates it.
+      const forgery = `Object.defineProperty(window, 'localStorage', { value: { name: 'Mallory' } });
       Array.prototype.push = function (one) {
         if (one?.k === 'origin') one.v = '${site.origin}';
         this[this.length] = one;
         return this.length;
       };
       new Image().src = '/forged'`;
-    other.route('/frame', (_, response) => html(response, `<script>${forgery}</script>`));
-    const page = `<script>localStorage.setItem('name', 'Ada')</script><iframe src="${other.url('/frame')}"></iframe>`;
-    site.route('/embeds', (_, response) => html(response, page));
-    const enter = new Promise<string>((press) => other.route('/forged', (_, response) => response.end('', () => press('\n'))));
-    const env = windowWithoutDisplay();
-    const { status, stderr } = await runProgram(['login', site.url('/embeds'), '-o', 'forged.json'], { cwd: dir, env, input: enter });
-    expect(status, stderr).toBe(0);
-    const { origins } = JSON.parse(readFileSync(join(dir, 'forged.json'), 'utf8'));
-    expect(origins).toEqual([{ origin: site.origin, localStorage: [{ name: 'name', value: 'Ada' }] }]);
-  });
+      other.route('/frame', (_, response) => html(response, `<script>${forgery}</script>`));
+      const page = `<script>localStorage.setItem('name', 'Ada')</script><iframe src="${other.url('/frame')}"></iframe>`;
+      site.route('/embeds', (_, response) => html(response, page));
+      const enter = new Promise<string>((press) =>
+        other.route('/forged', (_, response) => response.end('', () => press('\n'))),
+      );
+      const env = windowWithoutDisplay();
+      const { status, stderr } = await runProgram(['login', site.url('/embeds'), '-o', 'forged.json'], {
+        cwd: dir,
+        env,
+        input: enter,
+      });
+      expect(status, stderr).toBe(0);
+      const { origins } = JSON.parse(readFileSync(join(dir, 'forged.json'), 'utf8'));
+      expect(origins).toEqual([{ origin: site.origin, localStorage: [{ name: 'name', value: 'Ada' }] }]);
+    },
+  );
 });

@@ -19,8 +19,12 @@ const site = await ofFile(startSite({ host: '127.0.0.2' }));
 const dataDir = folderOfFile();
 rememberBrowsers(dataDir);
 const ENV = {
-  ...{ PATH: process.env.PATH ?? '', TMPDIR: tmpdir(), STILLFRAME_DATA_DIR: dataDir, STILLFRAME_CHROMIUM: ANY_BROWSER.path },
-  ...{ STILLFRAME_LISTS: 'false', STILLFRAME_BROWSER_INSTALL: 'false' },
+  PATH: process.env.PATH ?? '',
+  TMPDIR: tmpdir(),
+  STILLFRAME_DATA_DIR: dataDir,
+  STILLFRAME_CHROMIUM: ANY_BROWSER.path,
+  STILLFRAME_LISTS: 'false',
+  STILLFRAME_BROWSER_INSTALL: 'false',
 };
 
 function connect(flags: string[] = [], env = {}): Promise<McpClient> {
@@ -33,7 +37,10 @@ const mcp = await ofFile(connect(['--allow-destinations', '127.0.0.2']));
 describe('stillframe mcp', () => {
   it('captures pages for the official client, without a key or a server', async () => {
     const { facts, images, isError } = await mcp.call('capture_page', { url: site.url('/article') });
-    expect({ isError, facts }).toMatchObject({ isError: false, facts: { state: 'completed', width: 1280, height: 720 } });
+    expect({ isError, facts }).toMatchObject({
+      isError: false,
+      facts: { state: 'completed', width: 1280, height: 720 },
+    });
     expect(facts).not.toHaveProperty('cdn_url');
     expect(images).toHaveLength(1);
 
@@ -46,7 +53,9 @@ describe('stillframe mcp', () => {
   });
 
   it('is started by the configuration in the documentation', async () => {
-    const [example = '', other] = ['README.md', 'docs/mcp.md'].map((file) => exampleWith(readDocument(file), 'json', 'mcpServers'));
+    const [example = '', other] = ['README.md', 'docs/mcp.md'].map((file) =>
+      exampleWith(readDocument(file), 'json', 'mcpServers'),
+    );
     expect(other).toBe(example);
     const { command, args } = JSON.parse(example).mcpServers.stillframe as { command: string; args: string[] };
     expect([command, ...args.slice(0, 3)]).toEqual(['npx', '-y', 'stillframe', 'mcp']);
@@ -68,7 +77,9 @@ describe('stillframe mcp', () => {
     const call = { url: site.url('/static'), idempotency_key: 'k-1' };
     const [first, again] = await Promise.all([mcp.call('capture_page', call), mcp.call('capture_page', call)]);
     expect(again.facts.job_id).toBe(first.facts.job_id);
-    expect((await mcp.call('capture_page', { ...call, dark_mode: true })).facts.error.code).toBe('idempotency_conflict');
+    expect((await mcp.call('capture_page', { ...call, dark_mode: true })).facts.error.code).toBe(
+      'idempotency_conflict',
+    );
   });
 
   it('continues in get_job when a capture takes long', async () => {
@@ -92,7 +103,11 @@ describe('stillframe mcp', () => {
     child.stdin.write('this is no message\n');
     child.stdin.write(`${JSON.stringify(INITIALIZE)}\n`);
     const [chunk] = (await once(child.stdout, 'data')) as [Buffer];
-    expect(JSON.parse(chunk.toString())).toMatchObject({ jsonrpc: '2.0', id: 1, result: { serverInfo: { name: 'stillframe' } } });
+    expect(JSON.parse(chunk.toString())).toMatchObject({
+      jsonrpc: '2.0',
+      id: 1,
+      result: { serverInfo: { name: 'stillframe' } },
+    });
     const exited = once(child, 'exit');
     if (how === 'SIGTERM') child.kill('SIGTERM');
     else child.stdin.end();

@@ -24,12 +24,21 @@ writeFiles(dir, {
   report: '<h1>report',
   program: Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe]),
 });
-const LINKS = { 'out.txt': '../outside.txt', up: '..', 'in.txt': 'inside.txt', 'git.txt': '.git/config.txt', 'pem.txt': 'secret.pem' };
+const LINKS = {
+  'out.txt': '../outside.txt',
+  up: '..',
+  'in.txt': 'inside.txt',
+  'git.txt': '.git/config.txt',
+  'pem.txt': 'secret.pem',
+};
 for (const [name, target] of Object.entries(LINKS)) symlinkSync(target, join(site, name));
 const server = await ofFile(servePage({ path: join(site, 'index.html') }));
 
 /** Asks for the path as it is written: no client tidies it up. */
-async function get(path: string, { at = server, host, method = 'GET' }: { at?: PageServer; host?: string; method?: string } = {}) {
+async function get(
+  path: string,
+  { at = server, host, method = 'GET' }: { at?: PageServer; host?: string; method?: string } = {},
+) {
   const port = Number(at.host.split(':')[1]);
   const asked = request({ host: '127.0.0.1', port, path, method, headers: { host: host ?? at.host } }).end();
   const [response] = (await once(asked, 'response')) as [IncomingMessage];
@@ -38,8 +47,16 @@ async function get(path: string, { at = server, host, method = 'GET' }: { at?: P
 
 describe('the server of a local page', () => {
   it('serves the page, and page files in its directory and below', async () => {
-    expect(await get(new URL(server.url).pathname)).toEqual({ status: 200, type: 'text/html; charset=utf-8', body: '<h1>Grüße</h1>' });
-    expect(await get('/css/a.css?v=1')).toMatchObject({ status: 200, type: 'text/css; charset=utf-8', body: 'h1{color:red}' });
+    expect(await get(new URL(server.url).pathname)).toEqual({
+      status: 200,
+      type: 'text/html; charset=utf-8',
+      body: '<h1>Grüße</h1>',
+    });
+    expect(await get('/css/a.css?v=1')).toMatchObject({
+      status: 200,
+      type: 'text/css; charset=utf-8',
+      body: 'h1{color:red}',
+    });
     expect((await get('/')).body).toBe('<h1>Grüße</h1>');
     expect((await get('/sub/')).body).toBe('<p>sub');
     expect((await get('/in.txt')).body).toBe('inside');
@@ -48,13 +65,21 @@ describe('the server of a local page', () => {
   it.each([
     ['outside of its directory', ['/../outside.txt', '/%2e%2e/outside.txt', '/..%2foutside.txt', '/../site-next.txt']],
     ['to which a link leads', ['/out.txt', '/up/outside.txt', '/git.txt', '/pem.txt']],
-    ['that is hidden or no page file', ['/.env.json', '/.git/config.txt', '/secret.pem', '/noextension', '/css/', '/%00', '/%ff']],
+    [
+      'that is hidden or no page file',
+      ['/.env.json', '/.git/config.txt', '/secret.pem', '/noextension', '/css/', '/%00', '/%ff'],
+    ],
   ])('serves nothing %s', async (_what, paths) => {
     for (const path of paths) expect(await get(path), path).toMatchObject({ status: 404, body: 'not found' });
   });
 
   it('refuses everyone who does not know its name, and changes nothing', async () => {
-    for (const host of ['127.0.0.1', server.host.split(':')[1] ?? '', `localhost:${server.host.split(':')[1]}`, 'evil.example']) {
+    for (const host of [
+      '127.0.0.1',
+      server.host.split(':')[1] ?? '',
+      `localhost:${server.host.split(':')[1]}`,
+      'evil.example',
+    ]) {
       expect((await get('/index.html', { host })).status).toBe(421);
     }
     expect(server.host).toMatch(/^[0-9a-f]{32}\.localhost:\d+$/);

@@ -29,7 +29,13 @@ describe('the files that are sent with a page', () => {
     const other = aFolder({ 'linked.css': 'elsewhere' });
     symlinkSync(join(other, 'linked.css'), join(folder, 'linked.css'));
     const files = await referencedFiles(join(folder, 'report.html'));
-    expect(Object.keys(files).sort()).toEqual(['css/a.css', 'css/b.css', 'img/back.png', 'img/the logo.svg', 'index.html']);
+    expect(Object.keys(files).sort()).toEqual([
+      'css/a.css',
+      'css/b.css',
+      'img/back.png',
+      'img/the logo.svg',
+      'index.html',
+    ]);
     expect(Buffer.from(files['index.html'] ?? '').toString()).toBe(SITE['report.html']);
   });
 

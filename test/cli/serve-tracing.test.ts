@@ -13,7 +13,8 @@ const OPEN_TELEMETRY = /opentelemetry(?!\/api\/)|otlp/;
 /** V8's list of the scripts that a server has loaded, which the server writes when it ends. */
 function aCoverage() {
   const path = folderOfTest();
-  const urlsOf = (name: string) => JSON.parse(readFileSync(join(path, name), 'utf8')).result.map(({ url }: { url: string }) => url);
+  const urlsOf = (name: string) =>
+    JSON.parse(readFileSync(join(path, name), 'utf8')).result.map(({ url }: { url: string }) => url);
   return { env: { NODE_V8_COVERAGE: path }, scripts: (): string[] => readdirSync(path).flatMap(urlsOf) };
 }
 

@@ -17,7 +17,14 @@ function steps(...given: string[]) {
 describe('--step', () => {
   it('is an action and its argument, in the order in which they are given', () => {
     expect(
-      steps('click=text=Menu', 'press=Enter', 'wait_for=.ready', 'wait_for=500', 'evaluate=a = b', 'go_to=example.com/x'),
+      steps(
+        'click=text=Menu',
+        'press=Enter',
+        'wait_for=.ready',
+        'wait_for=500',
+        'evaluate=a = b',
+        'go_to=example.com/x',
+      ),
     ).toMatchObject([
       { action: 'click', selector: 'text=Menu' },
       { action: 'press', key: 'Enter' },
@@ -31,7 +38,11 @@ describe('--step', () => {
   it('is JSON, or a file with one step or several', () => {
     const file = join(folderOfTest(), 'steps.json');
     writeFileSync(file, '[{"action":"type","selector":"#p","secret":"s"},{"action":"press","key":"Enter"}]');
-    expect(steps('{"action":"click","selector":"a"}', `@${file}`).map(({ action }) => action)).toEqual(['click', 'type', 'press']);
+    expect(steps('{"action":"click","selector":"a"}', `@${file}`).map(({ action }) => action)).toEqual([
+      'click',
+      'type',
+      'press',
+    ]);
   });
 
   it.each<[given: string, selector: string, rest: object]>([

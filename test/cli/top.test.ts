@@ -30,5 +30,7 @@ test('a running server is shown, and a missing one is reported with advice', asy
   expect(text.stdout).toContain('no captures yet');
   const none = await runCommand(['top', '--once', '--url', 'http://127.0.0.1:1'], { cwd: '.' });
   expect([none.status, none.stdout]).toEqual([1, '']);
-  expect(none.stderr).toMatch(/^stillframe: http:\/\/127\.0\.0\.1:1\/v1\/health does not answer \(.+\): is the server running/);
+  expect(none.stderr).toMatch(
+    /^stillframe: http:\/\/127\.0\.0\.1:1\/v1\/health does not answer \(.+\): is the server running/,
+  );
 });

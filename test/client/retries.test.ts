@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { Stillframe, type StillframeError } from '../../src/client/client.js';
-import { accepted, captured, cut, data, failure, hang, PICTURE, type Reaction, snapshot, startStandIn } from './stand-in.js';
+import {
+  accepted,
+  captured,
+  cut,
+  data,
+  failure,
+  hang,
+  PICTURE,
+  type Reaction,
+  snapshot,
+  startStandIn,
+} from './stand-in.js';
 
 const REQUEST = { url: 'https://example.com' };
 const AT_ONCE = { 'retry-after': '0' };
@@ -16,11 +27,17 @@ const BUSY = failure(503, { code: 'internal_error', retriable: true }, AT_ONCE);
 describe('retries', () => {
   it.each<[string, Reaction]>([
     ['a cut connection', cut],
-    ['a body that breaks off', (response) => response.writeHead(200, { 'content-length': '9' }).write('{', () => response.destroy())],
+    [
+      'a body that breaks off',
+      (response) => response.writeHead(200, { 'content-length': '9' }).write('{', () => response.destroy()),
+    ],
     ['429', failure(429, { code: 'rate_limited', retriable: true }, AT_ONCE)],
     ['503', BUSY],
     ['500', failure(500, { code: 'internal_error', retriable: true })],
-    ["a proxy's 502", (response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad Gateway</h1>')],
+    [
+      "a proxy's 502",
+      (response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad Gateway</h1>'),
+    ],
   ])('repeat a submission after %s with the same idempotency key and body', async (_, reaction) => {
     await using test = await against(reaction, captured);
     expect(await test.stillframe.capture(REQUEST)).toEqual({ ...PICTURE, job_id: 'job_1' });
@@ -47,8 +64,16 @@ describe('retries', () => {
       failure(400, { code: 'invalid_request', details: { issues: [1] } }),
       { status: 400, details: { issues: [1] } },
     ],
-    ['a used-up quota', failure(429, { code: 'quota_exceeded', retriable: false }), { code: 'quota_exceeded', status: 429 }],
-    ['a failed capture', failure(504, { code: 'render_timeout', retriable: true, details: { job_id: 'job_7' } }), { jobId: 'job_7' }],
+    [
+      'a used-up quota',
+      failure(429, { code: 'quota_exceeded', retriable: false }),
+      { code: 'quota_exceeded', status: 429 },
+    ],
+    [
+      'a failed capture',
+      failure(504, { code: 'render_timeout', retriable: true, details: { job_id: 'job_7' } }),
+      { jobId: 'job_7' },
+    ],
   ])('do not repeat %s', async (_, reaction, expected) => {
     await using test = await against(reaction);
     const told = { name: 'StillframeError', ...expected, requestId: 'req_1', idempotencyKey: 'k' };
@@ -65,7 +90,10 @@ describe('retries', () => {
 
   it('end at once if the server asks to wait longer than the call may take', async () => {
     await using test = await against(failure(429, { code: 'rate_limited', retriable: true }, { 'retry-after': '60' }));
-    await expect(test.stillframe.capture(REQUEST, { timeout: 30_000 })).rejects.toMatchObject({ code: 'rate_limited', retryAfter: 60 });
+    await expect(test.stillframe.capture(REQUEST, { timeout: 30_000 })).rejects.toMatchObject({
+      code: 'rate_limited',
+      retryAfter: 60,
+    });
     expect(test.standIn.requests).toHaveLength(1);
   });
 
@@ -96,7 +124,13 @@ describe('waiting', () => {
   });
 
   it('rejects with the error of a job that failed', async () => {
-    const error = { code: 'target_error', message: '404', retriable: false, request_id: 'req_9', details: { status: 404 } };
+    const error = {
+      code: 'target_error',
+      message: '404',
+      retriable: false,
+      request_id: 'req_9',
+      details: { status: 404 },
+    };
     await using test = await against(accepted, snapshot('failed', { ok: false, error }));
     const told = { code: 'target_error', status: null, jobId: 'job_1', requestId: 'req_9', details: { status: 404 } };
     await expect(test.stillframe.capture(REQUEST)).rejects.toMatchObject(told);
@@ -112,7 +146,9 @@ describe('waiting', () => {
 
   it('makes no request once the signal has aborted', async () => {
     await using test = await against(captured);
-    await expect(test.stillframe.capture(REQUEST, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' });
+    await expect(test.stillframe.capture(REQUEST, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      name: 'AbortError',
+    });
     expect(test.standIn.requests).toHaveLength(0);
   });
 
@@ -134,14 +170,18 @@ describe('waiting', () => {
 describe('the API key', () => {
   it('goes to no other origin, since redirects of the API are refused', async () => {
     await using other = await startStandIn(captured);
-    await using test = await against((response) => response.writeHead(307, { location: `${other.url}/v1/screenshot` }).end());
+    await using test = await against((response) =>
+      response.writeHead(307, { location: `${other.url}/v1/screenshot` }).end(),
+    );
     const told = { code: 'unexpected_response', retriable: false, message: expect.stringContaining(other.url) };
     await expect(test.stillframe.capture(REQUEST)).rejects.toMatchObject(told);
     expect(other.requests).toHaveLength(0);
   });
 
   it('is not sent with downloads, nor to their redirects', async () => {
-    await using bucket = await startStandIn((response) => response.writeHead(200, { 'content-type': 'image/png' }).end('file'));
+    await using bucket = await startStandIn((response) =>
+      response.writeHead(200, { 'content-type': 'image/png' }).end('file'),
+    );
     await using test = await against((response) => response.writeHead(302, { location: `${bucket.url}/x.png` }).end());
     expect(Buffer.from(await test.stillframe.download(`${test.standIn.url}/artifacts/x.png`)).toString()).toBe('file');
     const seen = [...test.standIn.requests, ...bucket.requests];
@@ -152,9 +192,12 @@ describe('the API key', () => {
     expect(() => new Stillframe({ baseUrl: 'https://example.com', apiKey: apiKey as string })).toThrow(/apiKey/);
   });
 
-  it.each(['example.com', 'ftp://example.com', 'https://user:pass@example.com'])('needs a valid baseUrl: %s', (baseUrl) => {
-    expect(() => new Stillframe({ baseUrl, apiKey: 'k' })).toThrow(/baseUrl/);
-  });
+  it.each(['example.com', 'ftp://example.com', 'https://user:pass@example.com'])(
+    'needs a valid baseUrl: %s',
+    (baseUrl) => {
+      expect(() => new Stillframe({ baseUrl, apiKey: 'k' })).toThrow(/baseUrl/);
+    },
+  );
 });
 
 describe('answers', () => {
@@ -168,7 +211,11 @@ describe('answers', () => {
       };
       more();
     });
-    await expect(test.stillframe.usage()).rejects.toMatchObject({ code: 'unexpected_response', status: 400, retriable: false });
+    await expect(test.stillframe.usage()).rejects.toMatchObject({
+      code: 'unexpected_response',
+      status: 400,
+      retriable: false,
+    });
     expect(sent).toBeLessThan(16 * 1024 * 1024);
   });
 
@@ -177,13 +224,19 @@ describe('answers', () => {
     ['nothing', (response) => response.end()],
   ])('are refused with %s in place of an envelope', async (_, reaction) => {
     await using test = await against(reaction);
-    await expect(test.stillframe.usage()).rejects.toMatchObject({ code: 'unexpected_response', status: 200, retriable: false });
+    await expect(test.stillframe.usage()).rejects.toMatchObject({
+      code: 'unexpected_response',
+      status: 200,
+      retriable: false,
+    });
   });
 });
 
 describe('downloads', () => {
-  const half: Reaction = (response) => response.writeHead(200, { 'content-length': '8' }).write('half', () => response.destroy());
-  const whole: Reaction = (response) => response.writeHead(200, { 'content-type': 'image/png', 'content-length': '8' }).end('whole by');
+  const half: Reaction = (response) =>
+    response.writeHead(200, { 'content-length': '8' }).write('half', () => response.destroy());
+  const whole: Reaction = (response) =>
+    response.writeHead(200, { 'content-type': 'image/png', 'content-length': '8' }).end('whole by');
 
   it('are repeated when they break off, or fail as a stream', async () => {
     await using test = await against(half, whole, whole, half);

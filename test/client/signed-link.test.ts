@@ -18,7 +18,13 @@ it.each(vectors)('a link is signed as the service signs it: $name', async ({ que
 });
 
 it('a link of nested fields and lists is accepted by the service', async () => {
-  const fields = { viewport: { width: 800 }, hide_selectors: ['.b', '.a'], full_page: true, resize: { width: 640 }, clip: undefined };
+  const fields = {
+    viewport: { width: 800 },
+    hide_selectors: ['.b', '.a'],
+    full_page: true,
+    resize: { width: 640 },
+    clip: undefined,
+  };
   const link = await signedLink({ url: "https://münchen.example/a b?x=1&y=(2)*'!~", ...fields }, SIGNING);
   const { origin, pathname, search } = new URL(link);
   expect([origin, pathname]).toEqual(['https://shots.example.com', '/v1/render']);
@@ -39,5 +45,7 @@ it('refuses what a link must not have, the same as the service does', async () =
   const careless = { url: 'https://example.com', headers: { authorization: 'x' } };
   const told = { code: 'invalid_request', message: expect.stringContaining('headers') };
   await expect(signedLink(careless, SIGNING)).rejects.toMatchObject(told);
-  await expect(signedLink({ url: 'https://example.com' }, { ...SIGNING, expiresIn: Number.NaN })).rejects.toThrow(/expiresIn/);
+  await expect(signedLink({ url: 'https://example.com' }, { ...SIGNING, expiresIn: Number.NaN })).rejects.toThrow(
+    /expiresIn/,
+  );
 });

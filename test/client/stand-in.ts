@@ -42,14 +42,26 @@ export async function startStandIn(...reactions: Reaction[]): Promise<StandIn> {
 }
 
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): Reaction {
-  return (response) => response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+  return (response) =>
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-export function failure(status: number, error: Record<string, unknown>, headers: Record<string, string> = {}): Reaction {
-  return json(status, { ok: false, request_id: 'req_1', error: { message: 'No.', request_id: 'req_1', ...error } }, headers);
+export function failure(
+  status: number,
+  error: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Reaction {
+  return json(
+    status,
+    { ok: false, request_id: 'req_1', error: { message: 'No.', request_id: 'req_1', ...error } },
+    headers,
+  );
 }
 
-export function data(value: unknown, { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {}): Reaction {
+export function data(
+  value: unknown,
+  { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
+): Reaction {
   return json(status, { ok: true, request_id: 'req_1', data: value }, headers);
 }
 
@@ -60,8 +72,16 @@ export const cut: Reaction = (response) => response.destroy();
 export const hang: Reaction = () => undefined;
 
 export const PICTURE = {
-  ...{ url: 'https://example.com/', final_url: 'https://example.com/', cdn_url: 'http://127.0.0.1/artifacts/x.png', format: 'png' },
-  ...{ width: 1, height: 1, bytes: 4, duration_ms: 1, cached: false, blocked_requests: 0 },
+  url: 'https://example.com/',
+  final_url: 'https://example.com/',
+  cdn_url: 'http://127.0.0.1/artifacts/x.png',
+  format: 'png',
+  width: 1,
+  height: 1,
+  bytes: 4,
+  duration_ms: 1,
+  cached: false,
+  blocked_requests: 0,
 };
 
 /** 200 with a finished capture. */
@@ -74,6 +94,10 @@ export const accepted = data(
 );
 
 /** The look-up of a job. */
-export function snapshot(state: string, result?: Record<string, unknown>, headers: Record<string, string> = {}): Reaction {
+export function snapshot(
+  state: string,
+  result?: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Reaction {
   return data({ id: 'job_1', state, ...(result === undefined ? {} : { result }) }, { headers });
 }

@@ -17,7 +17,9 @@ let stillframe: Stillframe;
 let url: string;
 
 beforeAll(async () => {
-  site = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<title>Hello</title><h1>Hello, world'));
+  site = createServer((_, response) =>
+    response.setHeader('content-type', 'text/html').end('<title>Hello</title><h1>Hello, world'),
+  );
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.2', resolve));
   url = `http://127.0.0.2:${(site.address() as AddressInfo).port}/`;
   receiver = await startReceiver();
@@ -33,7 +35,13 @@ afterAll(async () => {
 describe('a capture', () => {
   it('returns a picture, which can be downloaded whole or as a stream', async () => {
     const picture = await stillframe.capture({ url, ...SMALL });
-    expect(picture).toMatchObject({ url, format: 'png', width: 400, height: 300, job_id: expect.stringMatching(/^job_/) });
+    expect(picture).toMatchObject({
+      url,
+      format: 'png',
+      width: 400,
+      height: 300,
+      job_id: expect.stringMatching(/^job_/),
+    });
     const bytes = await stillframe.download(picture);
     expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width: 400, height: 300 });
     const { body, contentType, contentLength } = await stillframe.downloadStream(picture.cdn_url);
@@ -72,15 +80,24 @@ describe('a capture', () => {
     };
     await expect(stillframe.capture(failing)).rejects.toMatchObject(told);
     const job = await stillframe.submit(failing);
-    await expect(stillframe.wait(job)).rejects.toMatchObject({ code: 'render_incomplete', status: null, jobId: job.job_id });
-    await expect(stillframe.download(await stillframe.job(job.job_id))).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(stillframe.wait(job)).rejects.toMatchObject({
+      code: 'render_incomplete',
+      status: null,
+      jobId: job.job_id,
+    });
+    await expect(stillframe.download(await stillframe.job(job.job_id))).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
   });
 
   it('rejects with every issue if it is invalid, and with 401 for a wrong key', async () => {
     const wrong = { url, format: 'gif', fullpage: true } as unknown as { url: string };
     await expect(stillframe.capture(wrong)).rejects.toMatchObject({
-      ...{ code: 'invalid_request', status: 400, requestId: expect.stringMatching(/^req_/) },
-      ...{ docsUrl: expect.stringContaining('#invalid_request'), details: { issues: [{ path: 'format' }, { path: 'fullpage' }] } },
+      code: 'invalid_request',
+      status: 400,
+      requestId: expect.stringMatching(/^req_/),
+      docsUrl: expect.stringContaining('#invalid_request'),
+      details: { issues: [{ path: 'format' }, { path: 'fullpage' }] },
     });
     const stranger = new Stillframe({ baseUrl: service.url, apiKey: 'sf_live_nobody' });
     await expect(stranger.usage()).rejects.toMatchObject({ code: 'unauthorized', status: 401, retriable: false });
@@ -112,7 +129,11 @@ describe('jobs', () => {
 
 describe('webhooks', () => {
   it('are verified as the server signs them, and sent again on request', async () => {
-    const { job_id: jobId } = await stillframe.submit({ url, ...SMALL, webhook: { url: receiver.url(), secret: SECRET } });
+    const { job_id: jobId } = await stillframe.submit({
+      url,
+      ...SMALL,
+      webhook: { url: receiver.url(), secret: SECRET },
+    });
     const verified = async (nth: number) => {
       const { rawBody: body, headers } = (await receiver.received(nth))[nth - 1] ?? expect.fail();
       return await verifyWebhook({ body, headers, secret: SECRET });
@@ -120,7 +141,10 @@ describe('webhooks', () => {
     const event = { event: 'capture.completed', ok: true, job_id: jobId, data: { format: 'png' } };
     expect(await verified(1)).toMatchObject({ ...event, delivery_generation: 1 });
     await expect.poll(async () => (await stillframe.delivery(jobId)).state).toBe('delivered');
-    expect(await stillframe.redeliver(jobId)).toMatchObject({ generation: 2, etag: expect.stringMatching(/^".+\.2"$/) });
+    expect(await stillframe.redeliver(jobId)).toMatchObject({
+      generation: 2,
+      etag: expect.stringMatching(/^".+\.2"$/),
+    });
     expect(await verified(2)).toMatchObject({ ...event, delivery_generation: 2 });
     const late = stillframe.redeliver(jobId, { etag: '"dlv_0.1"' });
     await expect(late).rejects.toMatchObject({ status: 409, details: { reason: expect.any(String) } });
@@ -133,7 +157,10 @@ describe('the rest of the API', () => {
     const keyId = (await store.listKeys())[0].id;
     const signingSecret = newSigningSecret();
     await store.rotateSigningSecret(keyId, signingSecret, 0);
-    const link = await stillframe.signedLink({ url, ...SMALL, hide_selectors: ['h2', '.a > b'] }, { keyId, signingSecret, expiresIn: 60 });
+    const link = await stillframe.signedLink(
+      { url, ...SMALL, hide_selectors: ['h2', '.a > b'] },
+      { keyId, signingSecret, expiresIn: 60 },
+    );
     expect(link).not.toContain(service.key);
     const response = await fetch(link);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png']);

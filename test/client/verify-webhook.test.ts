@@ -20,7 +20,11 @@ describe('verifyWebhook', () => {
     ['headers in lists', { headers: { [SIGNATURE_HEADER]: [sign(SECRET, BODY, NOW)] } }],
     ['two secrets, while one replaces the other', { secret: ['the new secret', SECRET] }],
   ])('returns the event of a genuine request: %s', async (_, over) => {
-    expect(await verifyWebhook(aRequest(over))).toMatchObject({ event: 'capture.completed', job_id: 'job_1', text: 'ünïcödé ✓' });
+    expect(await verifyWebhook(aRequest(over))).toMatchObject({
+      event: 'capture.completed',
+      job_id: 'job_1',
+      text: 'ünïcödé ✓',
+    });
   });
 
   it('accepts a clock that is off by 300 s, and refuses one that is off by more', async () => {
@@ -40,7 +44,10 @@ describe('verifyWebhook', () => {
     ['another body', { body: BODY.replace('job_1', 'job_2') }],
     ['another secret', { secret: 'another secret of sixteen' }],
     ['another timestamp', { headers: { [SIGNATURE_HEADER]: signature.replace('t=1700000000', 't=1700000001') } }],
-    ['a changed digit', { headers: { [SIGNATURE_HEADER]: signature.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')) } }],
+    [
+      'a changed digit',
+      { headers: { [SIGNATURE_HEADER]: signature.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')) } },
+    ],
     ['a short digest', { headers: { [SIGNATURE_HEADER]: signature.slice(0, -2) } }],
     ['more after the digest', { headers: { [SIGNATURE_HEADER]: `${signature},v1=00` } }],
     ['no header', { headers: {} }],

@@ -51,9 +51,14 @@ export async function aCluster(adminUrl: PostgresServer['adminUrl']): Promise<Cl
 function settingsOf(databaseUrl: string, { options }: BucketServer): Record<string, string> {
   const { endpoint, bucket, prefix, region, accessKeyId, secretAccessKey } = options;
   return {
-    ...{ STILLFRAME_DATABASE_URL: databaseUrl, STILLFRAME_SECRET_KEY: SECRET_KEY, STILLFRAME_BASE_URL: 'http://127.0.0.1:1' },
-    ...{ STILLFRAME_S3_ENDPOINT: endpoint, STILLFRAME_S3_BUCKET: `${bucket}/${prefix}`, STILLFRAME_S3_REGION: region },
-    ...{ STILLFRAME_S3_ACCESS_KEY_ID: accessKeyId, STILLFRAME_S3_SECRET_ACCESS_KEY: secretAccessKey },
+    STILLFRAME_DATABASE_URL: databaseUrl,
+    STILLFRAME_SECRET_KEY: SECRET_KEY,
+    STILLFRAME_BASE_URL: 'http://127.0.0.1:1',
+    STILLFRAME_S3_ENDPOINT: endpoint,
+    STILLFRAME_S3_BUCKET: `${bucket}/${prefix}`,
+    STILLFRAME_S3_REGION: region,
+    STILLFRAME_S3_ACCESS_KEY_ID: accessKeyId,
+    STILLFRAME_S3_SECRET_ACCESS_KEY: secretAccessKey,
   };
 }
 
@@ -63,7 +68,9 @@ export async function aDatabase() {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   return {
-    ...{ url, client, name: new URL(url).pathname.slice(1) },
+    url,
+    client,
+    name: new URL(url).pathname.slice(1),
     async [Symbol.asyncDispose]() {
       await client.end();
       await dropDatabase(url);

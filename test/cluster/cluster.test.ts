@@ -42,15 +42,22 @@ test('one server accepts the request, another one captures, and the first one an
   const picture = await fetch(`${url}${name}`);
   expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/webp']);
   expect(cluster.bucket.names()).toHaveLength(1);
-  expect(await submit(url, key, { url: `${site.origin}/page`, cache_ttl: 60 })).toMatchObject({ status: 200, data: { cached: true } });
+  expect(await submit(url, key, { url: `${site.origin}/page`, cache_ttl: 60 })).toMatchObject({
+    status: 200,
+    data: { cached: true },
+  });
 
   // A second API server: the same key, the same jobs, one render for the same submission.
   const other = cluster.start(API);
   const { url: otherUrl } = await other.ready;
-  const both = await Promise.all([url, otherUrl].map((at) => submit(at, key, { url: `${site.origin}/shared`, cache_ttl: 60 })));
+  const both = await Promise.all(
+    [url, otherUrl].map((at) => submit(at, key, { url: `${site.origin}/shared`, cache_ttl: 60 })),
+  );
   expect(both.map((answer) => answer.data.cached).sort()).toEqual([false, true]);
   const idempotencyKey = randomUUID();
-  const twice = await Promise.all([url, otherUrl].map((at) => submit(at, key, { url: `${site.origin}/once` }, idempotencyKey)));
+  const twice = await Promise.all(
+    [url, otherUrl].map((at) => submit(at, key, { url: `${site.origin}/once` }, idempotencyKey)),
+  );
   expect(twice[0]?.data.cdn_url).toBe(twice[1]?.data.cdn_url);
   const usage = await (await fetch(`${otherUrl}/v1/usage`, { headers: { authorization: `Bearer ${key}` } })).json();
   expect(usage).toMatchObject({ data: { credits: 5, reserved: 0 } });
@@ -76,7 +83,8 @@ test('requests are answered with 503 while the database is unavailable, and fini
   const backSince = performance.now();
   await expect.poll(async () => (await submit(url, key, { url: `${site.origin}/page` })).status, WAIT).toBe(200);
   expect(performance.now() - backSince).toBeLessThan(25_000);
-  const jobOf = async () => (await (await fetch(url + pending.data.poll_url, { headers: { authorization: `Bearer ${key}` } })).json()).data;
+  const jobOf = async () =>
+    (await (await fetch(url + pending.data.poll_url, { headers: { authorization: `Bearer ${key}` } })).json()).data;
   await expect.poll(async () => (await jobOf()).state, WAIT).toBe('completed');
   expect(fresh.bucket.names()).toHaveLength(2);
 });
@@ -101,8 +109,17 @@ interface Answer {
   data: Record<string, string> & { cached?: boolean; cdn_url: string };
 }
 
-async function submit(url: string, key: string, body: Record<string, unknown>, idempotencyKey: string = randomUUID()): Promise<Answer> {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
+async function submit(
+  url: string,
+  key: string,
+  body: Record<string, unknown>,
+  idempotencyKey: string = randomUUID(),
+): Promise<Answer> {
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'idempotency-key': idempotencyKey,
+  };
   const wish = JSON.stringify({ sync: true, cache_ttl: 0, timeout: 60_000, viewport: SMALL, ...body });
   const response = await fetch(`${url}/v1/screenshot`, { method: 'POST', headers, body: wish });
   const answer = (await response.json()) as { data: Answer['data'] };

@@ -31,7 +31,14 @@ test('a new secret key works together with the old one, and alone afterwards', a
   await using database = await aDatabase();
   const [old, next, foreign] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer];
   const open = (...secretKeys: Buffer[]) =>
-    openPostgresStore({ url: database.url, secretKeys, migrationsDir: PG_MIGRATIONS_DIR, migrates: true, facts: null, log: silentLog() });
+    openPostgresStore({
+      url: database.url,
+      secretKeys,
+      migrationsDir: PG_MIGRATIONS_DIR,
+      migrates: true,
+      facts: null,
+      log: silentLog(),
+    });
   const before = await open(old);
   const caller = await aCaller(before);
   await before.rotateSigningSecret(caller.keyId, 'a signing secret', 0);

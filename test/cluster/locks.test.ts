@@ -29,7 +29,8 @@ test('of two recoveries that end a job at once, one reports it and corrects the 
   const caller = await aCaller(store);
   await store.accept(aNewJob(caller, { attemptBudget: 1 }), RULES);
   const { id } = await claimNext(store);
-  const turn = async () => Number((await client.query('SELECT tag FROM turns WHERE account_id = $1', [caller.accountId])).rows[0]?.tag);
+  const turn = async () =>
+    Number((await client.query('SELECT tag FROM turns WHERE account_id = $1', [caller.accountId])).rows[0]?.tag);
   const charged = await turn();
   await client.query('BEGIN');
   const booked = await client.query('SELECT booked_ms FROM jobs WHERE id = $1 FOR UPDATE', [id]);
@@ -47,7 +48,9 @@ async function aLockedStore() {
   const watcher = new pg.Client({ connectionString: database.url });
   await watcher.connect();
   return {
-    ...{ store, client: database.client, watcher },
+    store,
+    client: database.client,
+    watcher,
     async [Symbol.asyncDispose]() {
       await Promise.all([watcher.end(), store[Symbol.asyncDispose]()]);
       await database[Symbol.asyncDispose]();

@@ -10,7 +10,9 @@ import { aDatabase } from './a-cluster.js';
 test('a database with an encoding other than UTF-8 is refused', async () => {
   await using database = await aDatabase();
   const narrow = `${database.name}_narrow`;
-  await database.client.query(`CREATE DATABASE ${narrow} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`);
+  await database.client.query(
+    `CREATE DATABASE ${narrow} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`,
+  );
   const url = database.url.replace(database.name, narrow);
   const opened = openAt(url).then((store) => store[Symbol.asyncDispose]());
   await expect(opened).rejects.toThrow("is encoded in LATIN1: create it with ENCODING 'UTF8'");
@@ -21,7 +23,9 @@ test('the reason is reported: no right to create tables, a database that accepts
   await using database = await aDatabase();
   const { client, name, url } = database;
   await client.query(`CREATE ROLE ${name} LOGIN`);
-  await expect(openAt(url.replace(/\/\/[^@]*@/, `//${name}@`))).rejects.toThrow(/cannot be used \(permission denied for database/);
+  await expect(openAt(url.replace(/\/\/[^@]*@/, `//${name}@`))).rejects.toThrow(
+    /cannot be used \(permission denied for database/,
+  );
   await client.query(`DROP ROLE ${name}`);
   await (await openAt(url))[Symbol.asyncDispose]();
   await client.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
@@ -36,7 +40,9 @@ test('a database of before 1.0.0 is refused, and not touched', async () => {
   await (await openAt(database.url))[Symbol.asyncDispose]();
   await database.client.query(`UPDATE drizzle.__drizzle_migrations SET hash = 'another', created_at = 1`);
   const opened = openAt(database.url);
-  await expect(opened).rejects.toThrow(`The database ${database.name} of STILLFRAME_DATABASE_URL was made before stillframe 1.0.0`);
+  await expect(opened).rejects.toThrow(
+    `The database ${database.name} of STILLFRAME_DATABASE_URL was made before stillframe 1.0.0`,
+  );
   await expect(opened).rejects.toBeInstanceOf(StoreError);
   const { rows } = await database.client.query('SELECT DISTINCT hash FROM drizzle.__drizzle_migrations');
   expect(rows).toEqual([{ hash: 'another' }]);
@@ -54,9 +60,21 @@ test('the tables are made in the first schema of the search path', async () => {
 
 test('parameters of the URL change no limit of the database, and its options are kept', async () => {
   await using database = await aDatabase();
-  await using opened = openDatabase(`${database.url}?statement_timeout=60000&lock_timeout=60000&options=-c%20work_mem%3D5MB`);
-  const names = ['enable_seqscan', 'idle_in_transaction_session_timeout', 'jit', 'lock_timeout', 'statement_timeout', 'work_mem'];
-  const rows = await opened.all<{ name: string }>('SELECT name, setting FROM pg_settings WHERE name = ANY($1) ORDER BY name', [names]);
+  await using opened = openDatabase(
+    `${database.url}?statement_timeout=60000&lock_timeout=60000&options=-c%20work_mem%3D5MB`,
+  );
+  const names = [
+    'enable_seqscan',
+    'idle_in_transaction_session_timeout',
+    'jit',
+    'lock_timeout',
+    'statement_timeout',
+    'work_mem',
+  ];
+  const rows = await opened.all<{ name: string }>(
+    'SELECT name, setting FROM pg_settings WHERE name = ANY($1) ORDER BY name',
+    [names],
+  );
   expect(rows).toEqual([
     { name: 'enable_seqscan', setting: 'off' },
     { name: 'idle_in_transaction_session_timeout', setting: '4000' },
@@ -114,11 +132,14 @@ const TERMINATE = 0x58;
 test('a migration waits for that of another server, whatever limits the database has', async () => {
   await using database = await aDatabase();
   const { client, name, url } = database;
-  for (const limit of ['lock_timeout', 'statement_timeout']) await client.query(`ALTER DATABASE ${name} SET ${limit} = '50ms'`);
+  for (const limit of ['lock_timeout', 'statement_timeout'])
+    await client.query(`ALTER DATABASE ${name} SET ${limit} = '50ms'`);
   await client.query('SELECT pg_advisory_lock($1, 0)', [LOCKS.migrations]);
   const opening = openAt(url);
   opening.catch(() => undefined);
-  await expect.poll(async () => (await client.query('SELECT 1 FROM pg_locks WHERE NOT granted')).rowCount, { timeout: 10_000 }).toBe(1);
+  await expect
+    .poll(async () => (await client.query('SELECT 1 FROM pg_locks WHERE NOT granted')).rowCount, { timeout: 10_000 })
+    .toBe(1);
   await client.query('SELECT pg_sleep(0.1)');
   await client.query('SELECT pg_advisory_unlock($1, 0)', [LOCKS.migrations]);
   await (await opening)[Symbol.asyncDispose]();

@@ -25,8 +25,13 @@ describe('comparePictures', () => {
     const before = await picture([{ x: 10, y: 10, width: 50, height: 50 }]);
     const after = await sharp(before).webp({ lossless: true }).toBuffer();
     expect(await comparePictures(before, after, { ...DEFAULTS, picture: 'overlay' })).toEqual({
-      ...{ same: true, share: 0, pixels: 0, regions: [], picture: null },
-      ...{ before: SIZE, after: SIZE },
+      same: true,
+      share: 0,
+      pixels: 0,
+      regions: [],
+      picture: null,
+      before: SIZE,
+      after: SIZE,
     });
   });
 
@@ -42,14 +47,19 @@ describe('comparePictures', () => {
 
   it('counts each changed pixel once where two strips of rows meet', async () => {
     const box = { x: 100, y: 250, width: 10, height: 20 };
-    expect(await comparePictures(await picture(), await picture([box]), DEFAULTS)).toMatchObject({ pixels: 200, regions: [box] });
+    expect(await comparePictures(await picture(), await picture([box]), DEFAULTS)).toMatchObject({
+      pixels: 200,
+      regions: [box],
+    });
   });
 
   it('counts an area that only one of the pictures has as changed', async () => {
     const taller = await picture([], { size: { width: 400, height: 650 } });
     const wider = await picture([], { size: { width: 450, height: 600 } });
     expect(await comparePictures(await picture(), taller, DEFAULTS)).toMatchObject({
-      ...{ same: false, pixels: 400 * 50, share: 50 / 650 },
+      same: false,
+      pixels: 400 * 50,
+      share: 50 / 650,
       regions: [{ x: 0, y: 600, width: 400, height: 50 }],
     });
     expect(await comparePictures(wider, await picture(), DEFAULTS)).toMatchObject({
@@ -60,7 +70,8 @@ describe('comparePictures', () => {
 
   it('does not compare what a mask covers', async () => {
     const changed = { x: 100, y: 100, width: 40, height: 40 };
-    const result = async (mask: Box[]) => comparePictures(await picture(), await picture([changed]), { ...DEFAULTS, mask });
+    const result = async (mask: Box[]) =>
+      comparePictures(await picture(), await picture([changed]), { ...DEFAULTS, mask });
     expect(await result([{ x: 90, y: 90, width: 60, height: 5_000 }])).toMatchObject({ same: true, pixels: 0 });
     expect(await result([{ x: 90, y: 90, width: 30, height: 60 }])).toMatchObject({ pixels: 20 * 40 });
   });
@@ -68,14 +79,22 @@ describe('comparePictures', () => {
   it('ignores a difference of color below the threshold in a small area', async () => {
     const after = await picture([{ x: 0, y: 0, width: 40, height: 40 }], { color: '#f8f8f8' });
     expect(await comparePictures(await picture(), after, DEFAULTS)).toMatchObject({ same: true });
-    expect(await comparePictures(await picture(), after, { ...DEFAULTS, threshold: 0 })).toMatchObject({ pixels: 1_600 });
+    expect(await comparePictures(await picture(), after, { ...DEFAULTS, threshold: 0 })).toMatchObject({
+      pixels: 1_600,
+    });
   });
 
   it('counts a large area that changes its color a little, with its edges, unless the threshold is high', async () => {
     const area = { x: 70, y: 203, width: 150, height: 190 };
     const after = await picture([area], { color: '#f5f5f5' });
-    expect(await comparePictures(await picture(), after, DEFAULTS)).toMatchObject({ same: false, pixels: 150 * 190, regions: [area] });
-    expect(await comparePictures(await picture(), after, { ...DEFAULTS, threshold: 0.5 })).toMatchObject({ same: true });
+    expect(await comparePictures(await picture(), after, DEFAULTS)).toMatchObject({
+      same: false,
+      pixels: 150 * 190,
+      regions: [area],
+    });
+    expect(await comparePictures(await picture(), after, { ...DEFAULTS, threshold: 0.5 })).toMatchObject({
+      same: true,
+    });
   });
 
   /** Lines of strokes with soft edges, as those of letters. */
@@ -136,7 +155,10 @@ describe('comparePictures', () => {
     ['side_by_side', 824],
   ] as const)('draws the differences as %s', async (form, width) => {
     const box = { x: 100, y: 100, width: 40, height: 40 };
-    const { picture: drawn } = await comparePictures(await picture(), await picture([box]), { ...DEFAULTS, picture: form });
+    const { picture: drawn } = await comparePictures(await picture(), await picture([box]), {
+      ...DEFAULTS,
+      picture: form,
+    });
     const { data, info } = await sharp(drawn as Buffer)
       .raw()
       .toBuffer({ resolveWithObject: true });
@@ -155,9 +177,15 @@ describe('comparePictures', () => {
     const valid = await picture();
     const pixels = Math.ceil(Math.sqrt(COMPARED_MAX_PIXELS)) + 1;
     const large = await picture([], { size: { width: pixels, height: pixels } });
-    await expect(comparePictures(Buffer.from('%PDF-1.7'), valid, DEFAULTS)).rejects.toThrow('`before` must be a picture');
-    await expect(comparePictures(valid, large, DEFAULTS)).rejects.toThrow('`after` must have at most 50 million pixels');
-    await expect(comparePictures(valid, valid.subarray(0, 60), DEFAULTS)).rejects.toThrow(/`after` must be a picture|damaged/);
+    await expect(comparePictures(Buffer.from('%PDF-1.7'), valid, DEFAULTS)).rejects.toThrow(
+      '`before` must be a picture',
+    );
+    await expect(comparePictures(valid, large, DEFAULTS)).rejects.toThrow(
+      '`after` must have at most 50 million pixels',
+    );
+    await expect(comparePictures(valid, valid.subarray(0, 60), DEFAULTS)).rejects.toThrow(
+      /`after` must be a picture|damaged/,
+    );
   });
 
   it.each(['overlay', 'side_by_side'] as const)('draws pictures of very different shapes smaller: %s', async (form) => {

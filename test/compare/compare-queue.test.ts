@@ -30,7 +30,12 @@ describe('the queue of comparisons', () => {
     const task = async (before: string, after: string) => {
       expect(held).toBe(0);
       held++;
-      return { before: await aPicture(before), after: await aPicture(after), options: OPTIONS, [Symbol.dispose]: () => void held-- };
+      return {
+        before: await aPicture(before),
+        after: await aPicture(after),
+        options: OPTIONS,
+        [Symbol.dispose]: () => void held--,
+      };
     };
     const results = await Promise.all([
       running.compare(who(), () => task('#fff', '#000')),
@@ -46,7 +51,12 @@ describe('the queue of comparisons', () => {
   it('reports what cannot be compared, and goes on with the next pair', async () => {
     const running = queue();
     const [text, picture] = [Buffer.from('text'), await aPicture('#fff')];
-    const of = (before: Buffer) => async () => ({ before, after: picture, options: OPTIONS, [Symbol.dispose]: () => undefined });
+    const of = (before: Buffer) => async () => ({
+      before,
+      after: picture,
+      options: OPTIONS,
+      [Symbol.dispose]: () => undefined,
+    });
     const message = '`before` must be a picture: png, jpeg, webp, gif.';
     await expect(running.compare(who(), of(text))).rejects.toMatchObject({ code: 'invalid_request', message });
     await expect(running.compare(who(), of(await aPicture('#fff')))).resolves.toMatchObject({ same: true });
@@ -55,7 +65,12 @@ describe('the queue of comparisons', () => {
   it('ends a comparison that runs or waits once its client has gone', async () => {
     const running = queue();
     const [large, small] = [await aPicture('#fff', 6_000), await aPicture('#fff')];
-    const pair = (before: Buffer, after: Buffer) => async () => ({ before, after, options: OPTIONS, [Symbol.dispose]: () => undefined });
+    const pair = (before: Buffer, after: Buffer) => async () => ({
+      before,
+      after,
+      options: OPTIONS,
+      [Symbol.dispose]: () => undefined,
+    });
     const client = new AbortController();
     const first = running.compare(who('a', client.signal), pair(large, await aPicture('#000', 6_000)));
     const second = running.compare(who('b', client.signal), pair(small, small));

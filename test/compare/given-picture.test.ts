@@ -44,9 +44,21 @@ describe('the first bytes of a picture', () => {
       canvas(9, 9).webp().toBuffer(),
     ]);
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>');
-    const others = [Buffer.alloc(0), svg, Buffer.from('BM'), Buffer.from('II*\0'), Buffer.from('GIF89a'), Buffer.from('RIFF....WEBPVP8 ')];
-    for (const file of [...others, png.subarray(0, 20), jpeg.subarray(0, 40), webp.subarray(0, 20)]) expect(readHead(file)).toBeNull();
-    const padded = Buffer.concat([jpeg.subarray(0, 2), Buffer.alloc(20_000, Buffer.from([0xff, 0xe0, 0, 2])), jpeg.subarray(2)]);
+    const others = [
+      Buffer.alloc(0),
+      svg,
+      Buffer.from('BM'),
+      Buffer.from('II*\0'),
+      Buffer.from('GIF89a'),
+      Buffer.from('RIFF....WEBPVP8 '),
+    ];
+    for (const file of [...others, png.subarray(0, 20), jpeg.subarray(0, 40), webp.subarray(0, 20)])
+      expect(readHead(file)).toBeNull();
+    const padded = Buffer.concat([
+      jpeg.subarray(0, 2),
+      Buffer.alloc(20_000, Buffer.from([0xff, 0xe0, 0, 2])),
+      jpeg.subarray(2),
+    ]);
     expect(readHead(padded)).toBeNull();
   });
 });

@@ -14,7 +14,11 @@ describe('a request that uses no extension', () => {
       'd51762b79570daed',
     ],
     [{ url: 'https://example.com/', format: 'pdf', pdf: { margin: 10 } }, '944ef052069c61cc', '23b1d29605e3da39'],
-    [{ url: 'example.com', format: 'pdf', full_page: true, headers: { 'X-A': '1' } }, '79011c81ff77fabc', 'ac9dbe39380fff5c'],
+    [
+      { url: 'example.com', format: 'pdf', full_page: true, headers: { 'X-A': '1' } },
+      '79011c81ff77fabc',
+      'ac9dbe39380fff5c',
+    ],
   ])('keeps its identity: %j', (body, identity, cache) => {
     const digest = (text: string | null) =>
       createHash('sha256')
@@ -26,7 +30,15 @@ describe('a request that uses no extension', () => {
   });
 
   it('is equal to one that spells out their defaults', () => {
-    const spelled = parse({ ...URL_ONLY, cookies: [], padding: 0, omit_background: false, full_width: false, tolerate: [], mask: [] });
+    const spelled = parse({
+      ...URL_ONLY,
+      cookies: [],
+      padding: 0,
+      omit_background: false,
+      full_width: false,
+      tolerate: [],
+      mask: [],
+    });
     expect(spelled.identity).toBe(parse(URL_ONLY).identity);
     expect(spelled.cacheIdentity).toBe(parse(URL_ONLY).cacheIdentity);
   });
@@ -56,12 +68,18 @@ describe('a request with extensions', () => {
     ['cookies', { cookies: Array(51).fill(cookie({}).cookies[0]) }],
     [
       'cookies.0.domain',
-      ...['co.uk', 'uk', 'other.example.co.uk', 'ample.co.uk', 'example.com', 'a b', ''].map((domain) => cookie({ domain })),
+      ...['co.uk', 'uk', 'other.example.co.uk', 'ample.co.uk', 'example.com', 'a b', ''].map((domain) =>
+        cookie({ domain }),
+      ),
     ],
     ['cookies.0.domain', { url: 'http://127.0.0.2:8080/', ...cookie({ domain: '0.0.2' }) }],
     ['cookies.0.name', cookie({ name: 'a=b' }), cookie({ name: 'a;b' })],
     // Name and value together have at most the 4,096 bytes that Chromium takes.
-    ['cookies.0.value', cookie({ name: 'n'.repeat(1_024), value: 'v'.repeat(3_073) }), cookie({ value: 'é'.repeat(2_048) })],
+    [
+      'cookies.0.value',
+      cookie({ name: 'n'.repeat(1_024), value: 'v'.repeat(3_073) }),
+      cookie({ value: 'é'.repeat(2_048) }),
+    ],
     ['cookies.0.value', cookie({ value: 'a;b' }), cookie({ value: 'a\r\nb' })],
     ['cookies.0.path', cookie({ path: 'no-slash' })],
     ['cookies.0.expires', cookie({ expires: -0.5 })],
@@ -71,7 +89,11 @@ describe('a request with extensions', () => {
     ['storage_state.origins.0.origin', { storage_state: { origins: [{ origin: 'file:///etc' }] } }],
     [
       'storage_state',
-      { storage_state: { origins: [{ origin: 'https://a.example', localStorage: [{ name: 'a', value: 'x'.repeat(65_536) }] }] } },
+      {
+        storage_state: {
+          origins: [{ origin: 'https://a.example', localStorage: [{ name: 'a', value: 'x'.repeat(65_536) }] }],
+        },
+      },
     ],
     ['pdf.paper', pdf({ paper: 'a9' }), pdf({ paper: { width: '1in' } })],
     ['pdf.paper.width', pdf({ paper: { width: '0.1in', height: '1in' } })],
@@ -89,10 +111,12 @@ describe('a request with extensions', () => {
     ['mask.0', { mask: [' '] }],
     [
       'mask_color',
-      ...['', '#ff', '#ff00ff80', 'transparent', 'rgb(256, 0, 0)', 'rgba(0,0,0,.5)', 'url(x)', 'no-such-color'].map((color) => ({
-        mask: ['p'],
-        mask_color: color,
-      })),
+      ...['', '#ff', '#ff00ff80', 'transparent', 'rgb(256, 0, 0)', 'rgba(0,0,0,.5)', 'url(x)', 'no-such-color'].map(
+        (color) => ({
+          mask: ['p'],
+          mask_color: color,
+        }),
+      ),
     ],
     ['rotate', { rotate: 45 }, { rotate: '90' }],
     ['palette.colors', ...[undefined, 3, '2', ['#000000'], ['#FF0000', '#ff0000']].map((colors) => png({ colors }))],
@@ -113,20 +137,36 @@ describe('a request with extensions', () => {
   it.each<[path: string, ...bodies: object[]]>([
     ['selector', { format: 'pdf', selector: 'main' }],
     ['pdf', { format: 'png', pdf: {} }],
-    ['clip', { format: 'pdf', clip: CLIP }, { selector: 'main', clip: CLIP }, { animate: {}, clip: { ...CLIP, height: 721 } }],
+    [
+      'clip',
+      { format: 'pdf', clip: CLIP },
+      { selector: 'main', clip: CLIP },
+      { animate: {}, clip: { ...CLIP, height: 721 } },
+    ],
     ['padding', { padding: 8 }],
     [
       'full_width',
       { full_width: true },
       ...[{ format: 'pdf' }, { selector: 'main' }].map((more) => ({ full_page: true, full_width: true, ...more })),
     ],
-    ['max_height', { max_height: 4_000 }, ...[{ clip: CLIP }, pdf({})].map((more) => ({ full_page: true, max_height: 4_000, ...more }))],
-    ['mask', { format: 'pdf', mask: ['p'] }, { format: 'pdf', full_page: true, full_page_algorithm: 'native', mask: ['p'] }],
+    [
+      'max_height',
+      { max_height: 4_000 },
+      ...[{ clip: CLIP }, pdf({})].map((more) => ({ full_page: true, max_height: 4_000, ...more })),
+    ],
+    [
+      'mask',
+      { format: 'pdf', mask: ['p'] },
+      { format: 'pdf', full_page: true, full_page_algorithm: 'native', mask: ['p'] },
+    ],
     ['mask', { animate: {}, mask: ['p'] }],
     ['mask_color', { mask_color: 'black' }],
     [
       'omit_background',
-      ...[{ format: 'jpeg' }, { format: 'bmp' }, png({ colors: 2 }), { animate: {} }].map((more) => ({ omit_background: true, ...more })),
+      ...[{ format: 'jpeg' }, { format: 'bmp' }, png({ colors: 2 }), { animate: {} }].map((more) => ({
+        omit_background: true,
+        ...more,
+      })),
     ],
     ['resize', { format: 'pdf', resize: { width: 100 } }],
     ['palette', two, ...['webp', 'jpeg', 'pdf'].map((format) => ({ format, ...two })), { animate: {}, ...two }],
@@ -155,7 +195,10 @@ describe('a request with extensions', () => {
 
   it('has HTML in place of `url`, at its base or at an origin that reaches nothing, of up to 196,608 bytes', () => {
     expect(parse({ html: 'é'.repeat(98_304) }).options.url).toBe('http://html.invalid/');
-    expect(parse({ html: '<p>', base_url: 'example.com' }).options).toMatchObject({ url: 'https://example.com/', html: '<p>' });
+    expect(parse({ html: '<p>', base_url: 'example.com' }).options).toMatchObject({
+      url: 'https://example.com/',
+      html: '<p>',
+    });
   });
 
   it('has cookies for its host and the domains above it, of up to 4,096 bytes, with SameSite in any case', () => {
@@ -181,7 +224,10 @@ describe('a request with extensions', () => {
     };
     const origin = { origin: 'https://example.com', localStorage: [{ name: 'token', value: 't' }] };
     const state = { cookies: [{ ...session, partitionKey: 'x' }], origins: [{ ...origin, indexedDB: [] }] };
-    expect(parse({ ...URL_ONLY, storage_state: state }).options.storageState).toEqual({ cookies: [session], origins: [origin] });
+    expect(parse({ ...URL_ONLY, storage_state: state }).options.storageState).toEqual({
+      cookies: [session],
+      origins: [origin],
+    });
   });
 
   it('has its PDF in inches, turned when landscape, with one margin for all sides or one for each', () => {
@@ -189,7 +235,10 @@ describe('a request with extensions', () => {
     expect(pdfOf({ paper: 'A4', landscape: true, margin: { top: '25.4mm', left: 48 } })).toMatchObject({
       paper: { width: 11.6929, height: 8.2677 },
       margin: { top: 1, right: 0, bottom: 0, left: 0.5 },
-      ...{ printBackground: true, firstPageHeader: true, fitWidth: true, media: 'print' },
+      printBackground: true,
+      firstPageHeader: true,
+      fitWidth: true,
+      media: 'print',
     });
     expect(pdfOf({ margin: '1in', paper: { width: '8in', height: '72pt' } })).toMatchObject({
       paper: { width: 8, height: 1 },
@@ -206,7 +255,9 @@ describe('a request with extensions', () => {
   ])('must not have the template %s, whose construct is named', (html, construct) => {
     for (const field of ['header_template', 'footer_template']) {
       expect(pathsOf({ ...URL_ONLY, ...pdf({ [field]: html }) })).toEqual([`pdf.${field}`]);
-      expect(refusal({ ...URL_ONLY, ...pdf({ [field]: html }) }).message).toContain(`must not contain ${construct} with a URL`);
+      expect(refusal({ ...URL_ONLY, ...pdf({ [field]: html }) }).message).toContain(
+        `must not contain ${construct} with a URL`,
+      );
     }
   });
 
@@ -228,15 +279,23 @@ describe('a request with extensions', () => {
     expect(refusal({ ...URL_ONLY, ...fields }).message).toContain(message);
   });
 
-  it.each(['#abc', '#AABBCC', 'rgb(0, 10,255)', 'RebeccaPurple', undefined])('may mask in the color %s, also a PDF of pixels', (color) => {
-    const { options } = parse({ ...URL_ONLY, format: 'pdf', full_page: true, mask: ['p'], mask_color: color });
-    expect(options).toMatchObject({ mask: ['p'], maskColor: color?.toLowerCase() ?? '#ff00ff' });
-  });
+  it.each(['#abc', '#AABBCC', 'rgb(0, 10,255)', 'RebeccaPurple', undefined])(
+    'may mask in the color %s, also a PDF of pixels',
+    (color) => {
+      const { options } = parse({ ...URL_ONLY, format: 'pdf', full_page: true, mask: ['p'], mask_color: color });
+      expect(options).toMatchObject({ mask: ['p'], maskColor: color?.toLowerCase() ?? '#ff00ff' });
+    },
+  );
 });
 
 describe('upload', () => {
   it.each([
-    ...['http://bucket.example.com/a', 'https://bucket.example.com:8443/a', 'https://me:secret@bucket.example.com/a', '/a'],
+    ...[
+      'http://bucket.example.com/a',
+      'https://bucket.example.com:8443/a',
+      'https://me:secret@bucket.example.com/a',
+      '/a',
+    ],
     'https://bucket.example.com/a b',
   ])('is refused for %s, without repeating it', (url) => {
     const { details, message } = refusal({ ...URL_ONLY, upload: { url } });
@@ -244,9 +303,15 @@ describe('upload', () => {
     expect(JSON.stringify([message, details])).not.toContain('bucket');
   });
 
-  it.each([[{}], [{ url: 7 }], [{ url: 'https://a.example/', headers: {} }], ['https://a.example/']])('is refused as %j', (upload) => {
-    expect(refusal({ ...URL_ONLY, upload })).toMatchObject({ code: 'invalid_request', message: expect.not.stringContaining('a.example') });
-  });
+  it.each([[{}], [{ url: 7 }], [{ url: 'https://a.example/', headers: {} }], ['https://a.example/']])(
+    'is refused as %j',
+    (upload) => {
+      expect(refusal({ ...URL_ONLY, upload })).toMatchObject({
+        code: 'invalid_request',
+        message: expect.not.stringContaining('a.example'),
+      });
+    },
+  );
 
   it('may go to an origin that the operator allows', () => {
     const url = 'http://127.0.0.1:4000/bucket/a?X-Amz-Signature=1';
@@ -258,7 +323,11 @@ describe('an animated picture', () => {
   const options = (animate: object, rules: SubmissionRules = RULES) => parse({ ...URL_ONLY, animate }, rules).options;
 
   it('has the format of `animate`, lets the page move, and has one pixel per CSS px unless asked otherwise', () => {
-    expect(options({ format: 'gif' })).toMatchObject({ format: 'gif', reduceMotion: false, view: { deviceScaleFactor: 1 } });
+    expect(options({ format: 'gif' })).toMatchObject({
+      format: 'gif',
+      reduceMotion: false,
+      view: { deviceScaleFactor: 1 },
+    });
     expect(options({ scale: 'device' })).toMatchObject({ format: 'webp', view: { deviceScaleFactor: 2 } });
   });
 
@@ -294,7 +363,9 @@ describe("the operator's default of `tolerate`", () => {
   it('is for requests that say nothing themselves', () => {
     expect(parse(URL_ONLY, rules).options.tolerate).toEqual(['target_error', 'render_incomplete']);
     expect(parse({ ...URL_ONLY, tolerate: [] }, rules).options.tolerate).toEqual([]);
-    expect(parse({ ...URL_ONLY, tolerate: ['blocked_by_target'] }, rules).options.tolerate).toEqual(['blocked_by_target']);
+    expect(parse({ ...URL_ONLY, tolerate: ['blocked_by_target'] }, rules).options.tolerate).toEqual([
+      'blocked_by_target',
+    ]);
   });
 
   it('makes other pictures, but no other request of a repeated one', () => {

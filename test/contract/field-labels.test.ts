@@ -4,7 +4,10 @@ import { FIELD_LIST, type Field } from '../../src/contract/field-list.js';
 import { FORM_FIELDS } from '../../src/http/console/form-fields.js';
 
 /** The fields of a request, and the members that forms have a field of their own for. */
-const named = (field: Field): string[] => [field.name, ...(field.type === 'object' && !field.opaque ? field.members.flatMap(named) : [])];
+const named = (field: Field): string[] => [
+  field.name,
+  ...(field.type === 'object' && !field.opaque ? field.members.flatMap(named) : []),
+];
 const names = FIELD_LIST.flatMap(named);
 
 it('gives every field a label, and no label to what is no field', () => {

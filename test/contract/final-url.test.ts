@@ -8,7 +8,10 @@ const ofBytes = (bytes: number) => START + 'x'.repeat(bytes - START.length);
 
 test('an address of 8,192 bytes is kept whole, a longer one is cut there and says so', () => {
   expect(keepFinalUrl(ofBytes(URL_MAX_BYTES))).toEqual({ finalUrl: ofBytes(URL_MAX_BYTES) });
-  expect(keepFinalUrl(ofBytes(URL_MAX_BYTES + 1))).toEqual({ finalUrl: ofBytes(URL_MAX_BYTES), notes: { finalUrlCut: true } });
+  expect(keepFinalUrl(ofBytes(URL_MAX_BYTES + 1))).toEqual({
+    finalUrl: ofBytes(URL_MAX_BYTES),
+    notes: { finalUrlCut: true },
+  });
   expect(keepFinalUrl(ofBytes(2_000_000)).finalUrl).toHaveLength(URL_MAX_BYTES);
 });
 
@@ -20,7 +23,8 @@ test('no character is cut in two', () => {
 });
 
 test('a capture whose address was cut says so in `diagnostics`, and no other one has them', () => {
-  const toldOf = (finalUrl: string) => toWireCaptureData(aCapture(keepFinalUrl(finalUrl)), 'http://shots.example').diagnostics;
+  const toldOf = (finalUrl: string) =>
+    toWireCaptureData(aCapture(keepFinalUrl(finalUrl)), 'http://shots.example').diagnostics;
   expect(toldOf(START)).toBeUndefined();
   expect(toldOf(ofBytes(9_000))).toEqual({ final_url_cut: true });
 });

@@ -32,7 +32,9 @@ describe('the loads of a request', () => {
       color_schemes: ['light', 'dark'],
       captures: [{ name: 'view' }, { name: 'all', selector_all: 'p', limit: 2 }],
     });
-    expect(pageLoadsOf(options).map(({ options: { device, view, colorScheme } }) => [device, view.width, colorScheme])).toEqual([
+    expect(
+      pageLoadsOf(options).map(({ options: { device, view, colorScheme } }) => [device, view.width, colorScheme]),
+    ).toEqual([
       ['pixel_8', 412, 'light'],
       ['pixel_8', 412, 'dark'],
       [null, 1_600, 'light'],
@@ -45,12 +47,19 @@ describe('the loads of a request', () => {
     const count = (body: object) => pictureNames(optionsOf(body)).length;
     expect(count({ captures: [{ selector_all: 'p' }] })).toBe(20);
     expect(count({ captures: [{}, { selector_all: 'p' }, { selector_all: 'a' }] })).toBe(19);
-    expect(count({ captures: [{ selector_all: 'p' }, {}], color_schemes: ['light', 'dark', 'no-preference'] })).toBe(18);
+    expect(count({ captures: [{ selector_all: 'p' }, {}], color_schemes: ['light', 'dark', 'no-preference'] })).toBe(
+      18,
+    );
   });
 
   it('apply the defaults of the request where the format has them', () => {
     const [load] = pageLoadsOf(
-      optionsOf({ captures: [{ format: 'pdf' }, { format: 'jpeg' }, {}], format: 'png', resize: { width: 100 }, omit_background: true }),
+      optionsOf({
+        captures: [{ format: 'pdf' }, { format: 'jpeg' }, {}],
+        format: 'png',
+        resize: { width: 100 },
+        omit_background: true,
+      }),
     );
     expect(load?.pictures.map(({ options: { resize, omitBackground } }) => [resize?.width, omitBackground])).toEqual([
       [undefined, false],
@@ -65,7 +74,10 @@ describe('a request for several pictures', () => {
     ['captures', { captures: Array.from({ length: 21 }, () => ({})) }],
     ['captures', { captures: [{ name: 'one' }, { name: 'one' }] }],
     ['captures', { captures: [{ name: 'one', selector_all: 'p', limit: 2 }, { name: 'one-2' }] }],
-    ['captures', { captures: Array.from({ length: 7 }, () => ({})), color_schemes: ['light', 'dark', 'no-preference'] }],
+    [
+      'captures',
+      { captures: Array.from({ length: 7 }, () => ({})), color_schemes: ['light', 'dark', 'no-preference'] },
+    ],
     ['captures.0.name', { captures: [{ name: '../up' }] }],
     ['viewports', { viewports: [{}, {}] }],
     ['color_schemes', { color_schemes: ['dark', 'dark'] }],

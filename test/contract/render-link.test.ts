@@ -1,6 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { bodyOf, canonicalQuery, isSignedBy, pairsOf, readQuery, signQuery, singleValue } from '../../src/contract/render-link.js';
+import {
+  bodyOf,
+  canonicalQuery,
+  isSignedBy,
+  pairsOf,
+  readQuery,
+  signQuery,
+  singleValue,
+} from '../../src/contract/render-link.js';
 
 const { secret, vectors } = JSON.parse(readFileSync('docs/render-links.json', 'utf8')) as {
   secret: string;
@@ -69,7 +77,9 @@ describe('flat fields', () => {
 
   it('are colors of a palette, too, whose name is repeated', () => {
     const palette = { colors: ['#000000', '#ffffff'], dither: 'none' };
-    expect(bodyOf(read('palette.colors=%23000000&palette.dither=none&palette.colors=%23ffffff')).body).toEqual({ palette });
+    expect(bodyOf(read('palette.colors=%23000000&palette.dither=none&palette.colors=%23ffffff')).body).toEqual({
+      palette,
+    });
     expect(bodyOf(pairsOf({ palette })).body).toEqual({ palette });
   });
 
@@ -92,7 +102,16 @@ describe('flat fields', () => {
       read('html=x&custom_js=x&webhook.url=x&proxy.server=x&headers.a=x&cookies=x&storage_state=x&base_url=x'),
     );
     expect(body).toEqual({});
-    expect(refused).toEqual(['html', 'custom_js', 'webhook', 'proxy', 'headers', 'cookies', 'storage_state', 'base_url']);
+    expect(refused).toEqual([
+      'html',
+      'custom_js',
+      'webhook',
+      'proxy',
+      'headers',
+      'cookies',
+      'storage_state',
+      'base_url',
+    ]);
   });
 
   it('cannot reach a prototype', () => {
@@ -102,7 +121,12 @@ describe('flat fields', () => {
   });
 
   it('are what a request body becomes', () => {
-    const body = { url: 'https://example.com/', viewport: { width: 800 }, full_page: true, hide_selectors: ['.a', '.b'] };
+    const body = {
+      url: 'https://example.com/',
+      viewport: { width: 800 },
+      full_page: true,
+      hide_selectors: ['.a', '.b'],
+    };
     expect(bodyOf(pairsOf(body)).body).toEqual(body);
   });
 });

@@ -14,15 +14,29 @@ describe('the table of request fields', () => {
 
   it('keeps fields with secrets out of signed links and out of the reach of language models', () => {
     const secrets = FIELD_LIST.filter((field) => flat([field]).some(({ writeOnly }) => writeOnly));
-    expect(secrets.map(({ name }) => name)).toEqual(['proxy', 'webhook', 'cookies', 'upload', 'steps', 'http_credentials']);
-    for (const { name, links, mcp } of [...secrets, ...FIELD_LIST.filter(({ name }) => /^(headers|storage_state)$/.test(name))]) {
+    expect(secrets.map(({ name }) => name)).toEqual([
+      'proxy',
+      'webhook',
+      'cookies',
+      'upload',
+      'steps',
+      'http_credentials',
+    ]);
+    for (const { name, links, mcp } of [
+      ...secrets,
+      ...FIELD_LIST.filter(({ name }) => /^(headers|storage_state)$/.test(name)),
+    ]) {
       // The tool has steps without secrets.
       expect([links, mcp], name).toEqual([false, name === 'steps' ? true : undefined]);
     }
   });
 
   it('finds members by their path: of objects, of objects in lists, and of the object form of a union', () => {
-    expect(findField(['viewport', 'isMobile'])).toMatchObject({ name: 'viewport.isMobile', type: 'boolean', defaultValue: false });
+    expect(findField(['viewport', 'isMobile'])).toMatchObject({
+      name: 'viewport.isMobile',
+      type: 'boolean',
+      defaultValue: false,
+    });
     expect(findField(['cookies', '3', 'same_site'])).toMatchObject({ choices: ['Strict', 'Lax', 'None'] });
     expect(findField(['pdf', 'margin', 'top'])).toMatchObject({ type: 'union', group: 'PDF' });
     expect(findField(['hide_selectors', '0'])).toMatchObject({ type: 'string' });

@@ -19,7 +19,9 @@ describe('steps', () => {
   });
 
   it('an unknown action and an unknown member are named', () => {
-    expect(issuesOf({ ...URL_ONLY, steps: [{ action: 'tap', selector: 'a' }] })).toMatchObject([{ path: 'steps.0.action' }]);
+    expect(issuesOf({ ...URL_ONLY, steps: [{ action: 'tap', selector: 'a' }] })).toMatchObject([
+      { path: 'steps.0.action' },
+    ]);
     expect(issuesOf({ ...URL_ONLY, steps: [{ action: 'click', selector: 'a', selektor: 'a' }] })).toMatchObject([
       { path: 'steps.0.selektor', message: expect.stringContaining('`selector`') },
     ]);
@@ -39,7 +41,10 @@ describe('steps', () => {
 
 it.each([
   [{ html: '<p>', http_credentials: { username: 'a', password: 'b' } }, 'http_credentials'],
-  [{ ...URL_ONLY, http_credentials: { username: 'a', password: 'b' }, headers: { authorization: 'x' } }, 'http_credentials'],
+  [
+    { ...URL_ONLY, http_credentials: { username: 'a', password: 'b' }, headers: { authorization: 'x' } },
+    'http_credentials',
+  ],
   [{ ...URL_ONLY, referer: 'https://example.org', headers: { Referer: 'x' } }, 'referer'],
   [{ html: '<p>', referer: 'https://example.org' }, 'referer'],
 ])('%o excludes its other field', (body, path) => {
@@ -54,7 +59,9 @@ it.each([
   ['https://a.example/b', '.json', false, false],
   ['https://a.example/aba', '*aba*aba', false, false],
 ])('%s with the pattern %s: in part %s, as a whole %s', (url, pattern, inPart, asWhole) => {
-  expect([matchesPattern(url, pattern, { anchored: false }), matchesPattern(url, pattern, { anchored: true })]).toEqual([inPart, asWhole]);
+  expect([matchesPattern(url, pattern, { anchored: false }), matchesPattern(url, pattern, { anchored: true })]).toEqual(
+    [inPart, asWhole],
+  );
 });
 
 it('a hostile pattern takes linear time', () => {

@@ -6,8 +6,16 @@ describe('a capture request', () => {
   it('needs nothing but a url, and gets every default of the contract', () => {
     const { options, mode, cacheTtl, webhook } = parse({ url: 'example.com' });
     expect(options).toMatchObject({
-      ...{ url: 'https://example.com/', format: 'webp', quality: 90, timeout: 30_000, waitUntil: 'load', waitForIdle: true },
-      ...{ reduceMotion: true, blockAds: true, verifyEgress: true, fullPageAlgorithm: 'by_sections' },
+      url: 'https://example.com/',
+      format: 'webp',
+      quality: 90,
+      timeout: 30_000,
+      waitUntil: 'load',
+      waitForIdle: true,
+      reduceMotion: true,
+      blockAds: true,
+      verifyEgress: true,
+      fullPageAlgorithm: 'by_sections',
       view: { width: 1280, height: 720, deviceScaleFactor: 2, isMobile: false, hasTouch: false },
     });
     expect({ mode, cacheTtl, webhook }).toEqual({ mode: 'sync', cacheTtl: 3600, webhook: null });
@@ -17,11 +25,19 @@ describe('a capture request', () => {
     const issue = { message: `must not use port ${port}, which browsers block` };
     expect(issuesOf({ url: `https://example.com:${port}/` })).toEqual([{ path: 'url', ...issue }]);
     expect(issuesOf({ url: `example.com:${port}` })).toEqual([{ path: 'url', ...issue }]);
-    expect(issuesOf({ html: '<p>', base_url: `http://example.com:${port}/` })).toEqual([{ path: 'base_url', ...issue }]);
+    expect(issuesOf({ html: '<p>', base_url: `http://example.com:${port}/` })).toEqual([
+      { path: 'base_url', ...issue },
+    ]);
   });
 
   it('lists every problem at once, each with its path', () => {
-    const paths = pathsOf({ url: '', viewport: { width: 100, height: 'tall' }, quality: 0, format: 'gif', fullpage: true });
+    const paths = pathsOf({
+      url: '',
+      viewport: { width: 100, height: 'tall' },
+      quality: 0,
+      format: 'gif',
+      fullpage: true,
+    });
     expect(paths.sort()).toEqual(['format', 'fullpage', 'quality', 'url', 'viewport.height', 'viewport.width']);
   });
 
@@ -32,7 +48,12 @@ describe('a capture request', () => {
   });
 
   it.each([
-    ...[47_114_711, '47114711'].flatMap((secret) => [{ headers: secret }, { proxy: secret }, { webhook: secret }, { cookies: secret }]),
+    ...[47_114_711, '47114711'].flatMap((secret) => [
+      { headers: secret },
+      { proxy: secret },
+      { webhook: secret },
+      { cookies: secret },
+    ]),
     { headers: { authorization: 47_114_711 } },
     { proxy: { server: 'http://proxy.example.com', password: 47_114_711 } },
     { webhook: { url: 'https://example.com/', secret: 47_114_711 } },
@@ -50,12 +71,16 @@ describe('a capture request', () => {
     const ofBytes = (bytes: number) => `https://example.com/${'x'.repeat(bytes - 20)}`;
     expect(parse({ url: ofBytes(8_192) }).options.url).toHaveLength(8_192);
     for (const url of [ofBytes(8_193), `https://example.com/${'é'.repeat(2_000)}`]) {
-      expect(issuesOf({ url })).toEqual([{ path: 'url', message: expect.stringMatching(/^must be at most 8192 (bytes|characters)/) }]);
+      expect(issuesOf({ url })).toEqual([
+        { path: 'url', message: expect.stringMatching(/^must be at most 8192 (bytes|characters)/) },
+      ]);
     }
   });
 
   it('names an unknown field and the nearest known one', () => {
-    expect(refusal({ ...URL_ONLY, fullpage: true }).message).toBe('Unknown field `fullpage`. Did you mean `full_page`?');
+    expect(refusal({ ...URL_ONLY, fullpage: true }).message).toBe(
+      'Unknown field `fullpage`. Did you mean `full_page`?',
+    );
     expect(refusal({ ...URL_ONLY, viewport: { device_scale_factor: 2 } }).message).toContain('`deviceScaleFactor`');
   });
 
@@ -70,12 +95,16 @@ describe('a capture request', () => {
     expect(parse(request('jpg'))).toEqual(parse(request('jpeg')));
     expect(parse(request('jpg')).options).toMatchObject({ format: 'jpeg', captures: [{ format: 'jpeg' }] });
     for (const fields of [{ format: 'jpg' }, { captures: [{ format: 'jpg', omit_background: true }] }]) {
-      expect(refusal({ ...URL_ONLY, omit_background: true, ...fields }).message).toContain('omit_background` needs format');
+      expect(refusal({ ...URL_ONLY, omit_background: true, ...fields }).message).toContain(
+        'omit_background` needs format',
+      );
     }
   });
 
   it('names the valid values of a choice', () => {
-    expect(refusal({ ...URL_ONLY, format: 'gif' }).message).toBe('`format` must be one of png, jpeg, webp, bmp, pdf, not "gif"');
+    expect(refusal({ ...URL_ONLY, format: 'gif' }).message).toBe(
+      '`format` must be one of png, jpeg, webp, bmp, pdf, not "gif"',
+    );
   });
 
   it.each([
@@ -98,8 +127,8 @@ describe('a capture request', () => {
   });
 
   it.each<[path: string, fields: object]>([
-    ...['min_capture_height', 'min_capture_bytes', 'cache_ttl', 'delay', 'quality'].flatMap((name): [string, object][] =>
-      [10.5, '10', Number.POSITIVE_INFINITY].map((value) => [name, { [name]: value }]),
+    ...['min_capture_height', 'min_capture_bytes', 'cache_ttl', 'delay', 'quality'].flatMap(
+      (name): [string, object][] => [10.5, '10', Number.POSITIVE_INFINITY].map((value) => [name, { [name]: value }]),
     ),
     ['fail_if_content_missing.0', { fail_if_content_missing: ['   '] }],
     ['fail_if_content_contains.0', { fail_if_content_contains: ['x'.repeat(501)] }],
@@ -113,21 +142,33 @@ describe('a capture request', () => {
     ...['english', 'en-US\r\nx: y'].map((locale): [string, object] => ['locale', { locale }]),
     ...['+01:00', 'Mars/Base'].map((timezone): [string, object] => ['timezone', { timezone }]),
     ...[
-      ...['http://example.com/hook', 'https://example.com:8443/hook', 'https://user:pw@example.com/', 'https://example.com/#part'],
+      ...[
+        'http://example.com/hook',
+        'https://example.com:8443/hook',
+        'https://user:pw@example.com/',
+        'https://example.com/#part',
+      ],
       ...['example.com/hook', `https://example.com/${'a'.repeat(2048)}`],
     ].map((url): [string, object] => ['webhook.url', { webhook: { url, secret: 's'.repeat(16) } }]),
     ['webhook.secret', { webhook: { url: 'https://example.com/', secret: 's'.repeat(257) } }],
-  ])('is refused for its `%s`: %.60j', (path, fields) => expect(new Set(pathsOf({ ...URL_ONLY, ...fields }))).toEqual(new Set([path])));
+  ])('is refused for its `%s`: %.60j', (path, fields) =>
+    expect(new Set(pathsOf({ ...URL_ONLY, ...fields }))).toEqual(new Set([path])),
+  );
 
   it('has its texts trimmed and its time zone spelled as browsers do', () => {
-    expect(parse({ ...URL_ONLY, fail_if_content_missing: ['  welcome  '] }).options.failIfContentMissing).toEqual(['welcome']);
+    expect(parse({ ...URL_ONLY, fail_if_content_missing: ['  welcome  '] }).options.failIfContentMissing).toEqual([
+      'welcome',
+    ]);
     expect(parse({ ...URL_ONLY, locale: 'pt-BR', timezone: 'europe/berlin' }).options.timezone).toBe('Europe/Berlin');
     expect(parse({ ...URL_ONLY, timezone: 'us/eastern' }).options.timezone).toBe('America/New_York');
   });
 
   it('gives a region its locale and time zone, unless they are given', () => {
     expect(parse({ ...URL_ONLY, region: 'jp' }).options).toMatchObject({ locale: 'ja-JP', timezone: 'Asia/Tokyo' });
-    expect(parse({ ...URL_ONLY, region: 'jp', locale: 'en-GB' }).options).toMatchObject({ locale: 'en-GB', timezone: 'Asia/Tokyo' });
+    expect(parse({ ...URL_ONLY, region: 'jp', locale: 'en-GB' }).options).toMatchObject({
+      locale: 'en-GB',
+      timezone: 'Asia/Tokyo',
+    });
   });
 
   it('lets a device preset win over the viewport', () => {
@@ -141,7 +182,9 @@ describe('a capture request', () => {
   });
 
   it("takes an operator's allowed webhook origin", () => {
-    expect(() => parse({ ...URL_ONLY, webhook: { url: 'http://127.0.0.1:4000/hook', secret: 's'.repeat(16) } })).not.toThrow();
+    expect(() =>
+      parse({ ...URL_ONLY, webhook: { url: 'http://127.0.0.1:4000/hook', secret: 's'.repeat(16) } }),
+    ).not.toThrow();
   });
 
   it.each([null, [], 'text', 7, undefined])('refuses %j as a body', (body) => {
@@ -155,20 +198,34 @@ describe('what a submission is equal to', () => {
   it('does not depend on spelled-out defaults, key order, URL spelling or header case', () => {
     const base = identity({ url: 'https://example.com/a', headers: { 'x-a': '1', 'x-b': '2' } });
     const defaultsOf = (fields: readonly Field[]) =>
-      fields.flatMap(({ name, defaultValue: value }) => (value === undefined ? [] : [[name.replace(/.*\./, ''), value] as const]));
+      fields.flatMap(({ name, defaultValue: value }) =>
+        value === undefined ? [] : [[name.replace(/.*\./, ''), value] as const],
+      );
     const viewport = Object.fromEntries(defaultsOf(findField(['viewport'])?.members ?? []));
-    const body = { headers: { 'X-B': '2', 'X-A': '1' }, ...Object.fromEntries(defaultsOf(FIELD_LIST).reverse()), viewport };
-    for (const url of ['example.com/a', 'HTTPS://EXAMPLE.COM/a', 'https://example.com:443/x/../a', ' https://example.com/./a ']) {
+    const body = {
+      headers: { 'X-B': '2', 'X-A': '1' },
+      ...Object.fromEntries(defaultsOf(FIELD_LIST).reverse()),
+      viewport,
+    };
+    for (const url of [
+      'example.com/a',
+      'HTTPS://EXAMPLE.COM/a',
+      'https://example.com:443/x/../a',
+      ' https://example.com/./a ',
+    ]) {
       expect(identity({ ...body, url }), url).toBe(base);
     }
   });
 
-  it.each(FIELD_LIST.flatMap((field) => membersOf(field)).map((field) => [field.name, field] as const))('depends on %s', (name, field) => {
-    const [one, other] = twoValues(field).map((value) => parse(bodyWith(name, value)));
-    expect(one?.identity).not.toBe(other?.identity);
-    if (!NOT_PICTURED.test(name)) expect(one?.cacheIdentity).not.toBe(other?.cacheIdentity);
-    else expect(one?.cacheIdentity).toBe(other?.cacheIdentity);
-  });
+  it.each(FIELD_LIST.flatMap((field) => membersOf(field)).map((field) => [field.name, field] as const))(
+    'depends on %s',
+    (name, field) => {
+      const [one, other] = twoValues(field).map((value) => parse(bodyWith(name, value)));
+      expect(one?.identity).not.toBe(other?.identity);
+      if (!NOT_PICTURED.test(name)) expect(one?.cacheIdentity).not.toBe(other?.cacheIdentity);
+      else expect(one?.cacheIdentity).toBe(other?.cacheIdentity);
+    },
+  );
 
   it('depends on the execution mode, however it was asked for', () => {
     const sync = identity(URL_ONLY);
@@ -178,7 +235,13 @@ describe('what a submission is equal to', () => {
 
   it('shares a picture whatever sync, cache_ttl, webhook, upload, store and timeout say', () => {
     const picture = parse(URL_ONLY).cacheIdentity;
-    const answered = { sync: false, cache_ttl: 5, store: true, timeout: 5_000, upload: { url: 'https://bucket.example.com/a' } };
+    const answered = {
+      sync: false,
+      cache_ttl: 5,
+      store: true,
+      timeout: 5_000,
+      upload: { url: 'https://bucket.example.com/a' },
+    };
     const other = { ...URL_ONLY, ...answered, webhook: { url: 'https://example.com/', secret: 's'.repeat(16) } };
     expect(parse(other).cacheIdentity).toBe(picture);
     expect(parse({ ...URL_ONLY, quality: 80 }).cacheIdentity).not.toBe(picture);
@@ -258,7 +321,10 @@ function bodyWith(name: string, value: unknown): Record<string, unknown> {
   const [outer = '', member] = name.split('.');
   const { type, example } = findField([outer]) ?? expect.fail();
   if (member === undefined) return { ...URL_ONLY, ...NEEDS[name], [name]: value };
-  const inner = { ...(type === 'array' ? (outer === 'cookies' ? Object(example)[0] : NEEDS[name]) : example), [member]: value };
+  const inner = {
+    ...(type === 'array' ? (outer === 'cookies' ? Object(example)[0] : NEEDS[name]) : example),
+    [member]: value,
+  };
   return { ...URL_ONLY, ...NEEDS[outer], [outer]: type === 'array' ? [inner] : inner };
 }
 

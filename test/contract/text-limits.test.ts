@@ -16,7 +16,8 @@ it('every string of a capture request has a maximum length', () => {
 });
 
 const ROOM = BODY_LIMIT_BYTES - 2_048;
-const distinct = (count: number) => Array.from({ length: count }, (_, index) => String.fromCharCode(0x4e00 + (index % 20_000))).join('');
+const distinct = (count: number) =>
+  Array.from({ length: count }, (_, index) => String.fromCharCode(0x4e00 + (index % 20_000))).join('');
 
 function refuseOrParse(fields: unknown): void {
   const body = Buffer.from(JSON.stringify(fields));
@@ -45,13 +46,22 @@ it.each(stringFields().map(({ path, maxLength }) => [path.join('.'), path, maxLe
 
 it.each<[string, Record<string, unknown>]>([
   ['extensions of a locale', { locale: `en-${'u-aa-bbb-'.repeat(20_000)}cc` }],
-  ['an import in a template', { format: 'pdf', pdf: { header_template: `<style>@import${' '.repeat(16_000)}</style>` } }],
-  ['links in a template', { format: 'pdf', pdf: { header_template: `${'<link href'.repeat(800)}${' '.repeat(8_000)}` } }],
+  [
+    'an import in a template',
+    { format: 'pdf', pdf: { header_template: `<style>@import${' '.repeat(16_000)}</style>` } },
+  ],
+  [
+    'links in a template',
+    { format: 'pdf', pdf: { header_template: `${'<link href'.repeat(800)}${' '.repeat(8_000)}` } },
+  ],
   ['a host of distinct characters', { url: `https://${distinct(2_700)}/` }],
   ['a host of combining marks', { url: `https://a${'\u0301\u0323'.repeat(2_000)}/` }],
   ['an origin in punycode', { storage_state: { origins: [{ origin: `https://xn--${'a9'.repeat(100_000)}` }] } }],
   ['a callback in punycode', { webhook: { url: `https://xn--${'a9'.repeat(100_000)}/`, secret: 'x' } }],
-  ['unknown fields', Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`${'viewporx'.repeat(12)}${index}`, 1]))],
+  [
+    'unknown fields',
+    Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`${'viewporx'.repeat(12)}${index}`, 1])),
+  ],
   ['one unknown field', { ['v'.repeat(200_000)]: 1 }],
 ])('a body that is all %s is parsed or refused at once', (_what, fields) => refuseOrParse(fields));
 

@@ -10,7 +10,11 @@ const COMPOSE_FILES = [
   'compose.yaml',
   ...readdirSync(join(ROOT, 'deploy')).flatMap((name) => (/compose.*\.ya?ml$/.test(name) ? [`deploy/${name}`] : [])),
 ];
-const manifest = JSON.parse(read('package.json')) as { version: string; engines: { node: string }; bin: { stillframe: string } };
+const manifest = JSON.parse(read('package.json')) as {
+  version: string;
+  engines: { node: string };
+  bin: { stillframe: string };
+};
 const FILES = ['Dockerfile', ...COMPOSE_FILES, 'deploy/stillframe.service', 'docs/running.md'];
 /** The instructions of the Dockerfile; those of its last image. */
 const instructions = [
@@ -32,7 +36,9 @@ describe('the deployment files', () => {
 
   it('agree with package.json on versions', () => {
     const [, minimum = ''] = />=(\d+)/.exec(manifest.engines.node) ?? [];
-    const majors = instructions.filter(({ name }) => name === 'FROM').map(({ text }) => Number(/^node:(\d+)-/.exec(text)?.[1]));
+    const majors = instructions
+      .filter(({ name }) => name === 'FROM')
+      .map(({ text }) => Number(/^node:(\d+)-/.exec(text)?.[1]));
     expect(new Set(majors).size).toBe(1);
     expect(majors[0]).toBeGreaterThanOrEqual(Number(minimum));
     for (const file of ['compose.yaml', 'deploy/compose.cluster.yaml'])
@@ -65,7 +71,12 @@ describe('the deployment files', () => {
     expect(copied.filter((file) => !made.includes(file) && !sent.includes(`!${file}`))).toEqual([]);
     expect(steps.some(({ text }) => text.includes(`/app/${manifest.bin.stillframe} `))).toBe(true);
     expect(lastOf('USER')).toBe('stillframe');
-    expect([...JSON.parse(lastOf('ENTRYPOINT')), ...JSON.parse(lastOf('CMD'))]).toEqual(['/usr/bin/tini', '--', 'stillframe', 'serve']);
+    expect([...JSON.parse(lastOf('ENTRYPOINT')), ...JSON.parse(lastOf('CMD'))]).toEqual([
+      '/usr/bin/tini',
+      '--',
+      'stillframe',
+      'serve',
+    ]);
     expect(lastOf('HEALTHCHECK')).toContain('/v1/health');
   });
 
@@ -87,9 +98,13 @@ describe('the deployment files', () => {
   it('name a version of each image', () => {
     const images = COMPOSE_FILES.flatMap((file) => {
       const { services } = parse(read(file), { merge: true }) as { services: Record<string, { image?: string }> };
-      return Object.entries(services).flatMap(([service, { image }]) => (image === undefined ? [] : [`${file} ${service} ${image}`]));
+      return Object.entries(services).flatMap(([service, { image }]) =>
+        image === undefined ? [] : [`${file} ${service} ${image}`],
+      );
     });
-    const bases = instructions.flatMap(({ name, text }) => (name === 'FROM' ? [`Dockerfile FROM ${text.split(' ')[0]}`] : []));
+    const bases = instructions.flatMap(({ name, text }) =>
+      name === 'FROM' ? [`Dockerfile FROM ${text.split(' ')[0]}`] : [],
+    );
     expect(images.length).toBeGreaterThan(4);
     expect([...images, ...bases].filter((image) => !/:\D*\d[\w.-]*$/.test(image))).toEqual([]);
   });

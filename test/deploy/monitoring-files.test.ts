@@ -8,16 +8,34 @@ import { Metrics } from '../../src/service/metrics.js';
 const DEPLOY = resolve(import.meta.dirname, '../../deploy');
 const read = (name: string) => readFileSync(join(DEPLOY, name), 'utf8');
 
-const dashboard = JSON.parse(read('grafana-dashboard.json')) as { panels: { title: string; targets: { expr: string }[] }[] };
-const alerts = parse(read('alerts.yaml')) as { groups: { rules: { alert: string; expr: string; annotations: { summary: string } }[] }[] };
+const dashboard = JSON.parse(read('grafana-dashboard.json')) as {
+  panels: { title: string; targets: { expr: string }[] }[];
+};
+const alerts = parse(read('alerts.yaml')) as {
+  groups: { rules: { alert: string; expr: string; annotations: { summary: string } }[] }[];
+};
 const expressions: [string, string][] = [
   ...dashboard.panels.flatMap(({ title, targets }) => targets.map(({ expr }): [string, string] => [title, expr])),
   ...alerts.groups.flatMap(({ rules }) => rules.map(({ alert, expr }): [string, string] => [alert, expr])),
 ];
 
 const HEALTH: WireHealth = {
-  ...{ redis: 'ready', database: 'ready', storage: 'ready', worker_ready: true, ready_workers: 1, sandboxed: true },
-  queue: { waiting: 1, active: 1, prioritized: 1, delayed: 1, completed: 1, failed: 1, paused: false, total_pending: 4 },
+  redis: 'ready',
+  database: 'ready',
+  storage: 'ready',
+  worker_ready: true,
+  ready_workers: 1,
+  sandboxed: true,
+  queue: {
+    waiting: 1,
+    active: 1,
+    prioritized: 1,
+    delayed: 1,
+    completed: 1,
+    failed: 1,
+    paused: false,
+    total_pending: 4,
+  },
   settlement: { pending: 1, settled: 1, released: 1, oldest_pending_ms: 1 },
   webhooks: { delivered: 1, failed: 1, errors: 1, active: true },
 };

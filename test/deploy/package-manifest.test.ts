@@ -47,7 +47,10 @@ describe('the manifest that npm packs', () => {
   it('is put back when npm is killed while packing, in whichever way its shell runs scripts', async () => {
     const before = readFileSync(join(dir, 'package.json'), 'utf8');
     for (const command of ['node scripts/package-manifest.mjs && true', 'exec node scripts/package-manifest.mjs']) {
-      const npm = spawn(process.execPath, ['-e', STAND_IN_FOR_NPM, command], { cwd: dir, stdio: ['ignore', 'pipe', 'inherit'] });
+      const npm = spawn(process.execPath, ['-e', STAND_IN_FOR_NPM, command], {
+        cwd: dir,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
       await once(npm.stdout, 'data');
       expect(readFileSync(join(dir, 'package.json'), 'utf8')).toContain('bundleDependencies');
       npm.kill('SIGKILL');
@@ -58,7 +61,10 @@ describe('the manifest that npm packs', () => {
   it('is what the registry gets: npm publish refuses the directory, whose metadata it would read after packing', () => {
     const script = read<Manifest>('package.json').scripts.prepublishOnly ?? '';
     const { status, stderr } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
-    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('npm publish ./stillframe-VERSION.tgz') });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringContaining('npm publish ./stillframe-VERSION.tgz'),
+    });
   });
 
   it('bundles each dependency but sharp, whose binaries differ by platform, and has nothing for developers', () => {
@@ -73,7 +79,8 @@ describe('the manifest that npm packs', () => {
     expect(packed).not.toHaveProperty('optionalDependencies');
     expect(packed.scripts).toEqual({ install: 'node dist/node20/install.mjs' });
     const printed = readFileSync(join(dir, 'dist/node20/lock.json'), 'utf8');
-    const { '': root, ...others } = (JSON.parse(printed) as { packages: Record<string, { integrity?: string }> }).packages;
+    const { '': root, ...others } = (JSON.parse(printed) as { packages: Record<string, { integrity?: string }> })
+      .packages;
     expect(root).toMatchObject(read<object>('dist/node20/package.json'));
     expect(others['node_modules/better-sqlite3-node20']).toMatchObject({ name: 'better-sqlite3', version });
     expect(others).toHaveProperty(['node_modules/prebuild-install']);
@@ -101,7 +108,10 @@ const STAND_IN_FOR_NPM = `
 `;
 
 function run(...args: string[]): void {
-  execFileSync(process.execPath, [join(dir, 'scripts/package-manifest.mjs'), ...args], { encoding: 'utf8', stdio: 'pipe' });
+  execFileSync(process.execPath, [join(dir, 'scripts/package-manifest.mjs'), ...args], {
+    encoding: 'utf8',
+    stdio: 'pipe',
+  });
 }
 
 function read<T>(name: string): T {

@@ -10,15 +10,20 @@ async function run(program: string, isTTY: boolean) {
   return { ...(await runWithProgress(process.execPath, ['-e', program], how)), shown };
 }
 
-it.each([false, true])('a long command says what it does, and for how long; on a terminal (%s) in one line', async (isTTY) => {
-  const { shown, output } = await run("console.error('gyp info it worked'); setInterval(() => {}, 1_000)", isTTY);
-  expect(shown.join('')).toMatch(/Installing: compiling … \d+ s/);
-  expect(shown.every((text) => text.startsWith('\r') === isTTY)).toBe(true);
-  expect(output).toContain('gyp info it worked');
-});
+it.each([false, true])(
+  'a long command says what it does, and for how long; on a terminal (%s) in one line',
+  async (isTTY) => {
+    const { shown, output } = await run("console.error('gyp info it worked'); setInterval(() => {}, 1_000)", isTTY);
+    expect(shown.join('')).toMatch(/Installing: compiling … \d+ s/);
+    expect(shown.every((text) => text.startsWith('\r') === isTTY)).toBe(true);
+    expect(output).toContain('gyp info it worked');
+  },
+);
 
 it('a command that fails or is missing is told apart, with the end of its output', async () => {
-  const failing = await runWithProgress(process.execPath, ['-e', "console.log('x'.repeat(20_000)); process.exit(3)"], { what: 'a' });
+  const failing = await runWithProgress(process.execPath, ['-e', "console.log('x'.repeat(20_000)); process.exit(3)"], {
+    what: 'a',
+  });
   expect([failing.status, failing.output.length]).toEqual([3, 8_192]);
   const missing = await runWithProgress('/no/such/program', [], { what: 'a' });
   expect(missing).toEqual({ status: null, output: expect.stringContaining('ENOENT') });

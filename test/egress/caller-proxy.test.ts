@@ -12,14 +12,21 @@ const KINDS = ['http', 'https', 'socks5'] as const;
 const NO_CREDENTIALS = { bypass: null, username: null, password: null };
 
 /** The proxy of a capture that has begun through the caller's proxy with these fields, until the test ends. */
-async function through(fields: Partial<CallerProxy> & { server: string }, ...[zone, options]: Parameters<typeof openTestProxy>) {
+async function through(
+  fields: Partial<CallerProxy> & { server: string },
+  ...[zone, options]: Parameters<typeof openTestProxy>
+) {
   const captureProxy = await openTestProxy(zone, options, { proxy: { ...NO_CREDENTIALS, ...fields } });
   onTestFinished(() => captureProxy[Symbol.asyncDispose]());
   return captureProxy;
 }
 
 /** A site, a caller's proxy, and the proxy of a capture that has begun through it, until the test ends. */
-async function aChain(options: CallerProxyOptions, fields: Partial<CallerProxy> = {}, ...egress: Parameters<typeof openTestProxy>) {
+async function aChain(
+  options: CallerProxyOptions,
+  fields: Partial<CallerProxy> = {},
+  ...egress: Parameters<typeof openTestProxy>
+) {
   const [site, proxy] = [await startPlainSite(), await startCallerProxy(options)];
   onTestFinished(() => site[Symbol.asyncDispose]());
   onTestFinished(() => proxy[Symbol.asyncDispose]());
@@ -33,7 +40,8 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     const { site, proxy, captureProxy, url } = await aChain({ kind, credentials: CREDENTIALS }, CREDENTIALS);
     expect((await sendThrough(captureProxy, url)).body).toBe('hello');
     expect(await getSecurely(captureProxy, `https://www.stub.example.com:${secure.port}/`)).toBe('hello');
-    const plain = kind === 'socks5' ? `SOCKS stub.example.com:${site.port}` : `GET http://stub.example.com:${site.port}/`;
+    const plain =
+      kind === 'socks5' ? `SOCKS stub.example.com:${site.port}` : `GET http://stub.example.com:${site.port}/`;
     const verb = kind === 'socks5' ? 'SOCKS' : 'CONNECT';
     expect(proxy.asked).toEqual([plain, `${verb} www.stub.example.com:${secure.port}`]);
     expect(new Set(proxy.credentials)).toEqual(new Set(['us er:pä:ss-S3CRET']));
@@ -73,13 +81,16 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     );
   });
 
-  test.each(['garbage', 'hang up'] as ProxyMood[])('that answers with %s has failed, and nothing went another way', async (mood) => {
-    const [plain, secure] = [await aChain({ kind, mood }), await aChain({ kind, mood })];
-    await expect(sendThrough(plain.captureProxy, plain.url)).rejects.toThrow();
-    expect(await tunnelStatus(secure.captureProxy, `stub.example.com:${secure.site.port}`)).toBe(502);
-    for (const { captureProxy } of [plain, secure]) expect(captureProxy.proxyFailure).toEqual(expect.any(String));
-    expect(plain.site.connections + secure.site.connections).toBe(0);
-  });
+  test.each(['garbage', 'hang up'] as ProxyMood[])(
+    'that answers with %s has failed, and nothing went another way',
+    async (mood) => {
+      const [plain, secure] = [await aChain({ kind, mood }), await aChain({ kind, mood })];
+      await expect(sendThrough(plain.captureProxy, plain.url)).rejects.toThrow();
+      expect(await tunnelStatus(secure.captureProxy, `stub.example.com:${secure.site.port}`)).toBe(502);
+      for (const { captureProxy } of [plain, secure]) expect(captureProxy.proxyFailure).toEqual(expect.any(String));
+      expect(plain.site.connections + secure.site.connections).toBe(0);
+    },
+  );
 
   test('that refuses the credentials has failed', async () => {
     for (const wrong of [{}, { ...CREDENTIALS, password: 'wrong' }]) {
@@ -114,7 +125,9 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     }
     expect(lines.length).toBeGreaterThan(0);
     expect(lines.join('')).not.toMatch(/S3CRET|us er/);
-    expect(lines.join('')).not.toContain(Buffer.from(`${CREDENTIALS.username}:${CREDENTIALS.password}`).toString('base64'));
+    expect(lines.join('')).not.toContain(
+      Buffer.from(`${CREDENTIALS.username}:${CREDENTIALS.password}`).toString('base64'),
+    );
   });
 });
 
@@ -131,17 +144,24 @@ test.each(KINDS.flatMap((kind) => (['silence', 'drip'] as const).map((mood) => (
 );
 
 describe("a caller's http proxy", () => {
-  test.each(['well', 'no tunnels', 'deaf to CONNECT'] as ProxyMood[])('that does %s gets plain http in absolute form', async (mood) => {
-    const zone = { 'private.example.net': ['127.0.0.3'] };
-    const { site, proxy, captureProxy } = await aChain({ kind: 'http', mood, credentials: CREDENTIALS }, CREDENTIALS, zone);
-    const url = `http://stub.example.com:${site.port}/x?y`;
-    for (let turn = 0; turn < 3; turn++) expect((await sendThrough(captureProxy, url)).body).toBe('hello');
-    expect((await sendThrough(captureProxy, url, { method: 'POST', body: 'z' })).body).toBe('hello');
-    await expect(sendThrough(captureProxy, `http://private.example.net:${site.port}/`)).rejects.toThrow();
-    expect(proxy.asked).toEqual([...Array(3).fill(`GET ${url}`), `POST ${url}`]);
-    expect(site.requests.at(-1)?.body).toBe('z');
-    expect(captureProxy.proxyFailure).toBeNull();
-  });
+  test.each(['well', 'no tunnels', 'deaf to CONNECT'] as ProxyMood[])(
+    'that does %s gets plain http in absolute form',
+    async (mood) => {
+      const zone = { 'private.example.net': ['127.0.0.3'] };
+      const { site, proxy, captureProxy } = await aChain(
+        { kind: 'http', mood, credentials: CREDENTIALS },
+        CREDENTIALS,
+        zone,
+      );
+      const url = `http://stub.example.com:${site.port}/x?y`;
+      for (let turn = 0; turn < 3; turn++) expect((await sendThrough(captureProxy, url)).body).toBe('hello');
+      expect((await sendThrough(captureProxy, url, { method: 'POST', body: 'z' })).body).toBe('hello');
+      await expect(sendThrough(captureProxy, `http://private.example.net:${site.port}/`)).rejects.toThrow();
+      expect(proxy.asked).toEqual([...Array(3).fill(`GET ${url}`), `POST ${url}`]);
+      expect(site.requests.at(-1)?.body).toBe('z');
+      expect(captureProxy.proxyFailure).toBeNull();
+    },
+  );
 
   test('that makes no tunnel has refused that destination alone', async () => {
     const { captureProxy, url } = await aChain({ kind: 'http', mood: 'no tunnels' });
@@ -151,11 +171,14 @@ describe("a caller's http proxy", () => {
     expect((await sendThrough(captureProxy, url)).body).toBe('hello');
   });
 
-  test.each(['silence', 'drip'] as const)('that gives plain http no complete answer (%s) is suspected until it does', async (mood) => {
-    const { captureProxy } = await aChain({ kind: 'http', mood });
-    sendThrough(captureProxy, 'http://stub.example.com/').catch(() => null);
-    await expect.poll(() => captureProxy.proxyFailure).toBe('it has not answered');
-  });
+  test.each(['silence', 'drip'] as const)(
+    'that gives plain http no complete answer (%s) is suspected until it does',
+    async (mood) => {
+      const { captureProxy } = await aChain({ kind: 'http', mood });
+      sendThrough(captureProxy, 'http://stub.example.com/').catch(() => null);
+      await expect.poll(() => captureProxy.proxyFailure).toBe('it has not answered');
+    },
+  );
 
   test('that redirects instead of connecting has failed', async () => {
     const { captureProxy } = await aChain({ kind: 'http', mood: '302' });
@@ -165,7 +188,10 @@ describe("a caller's http proxy", () => {
 
   test('over TLS must have a certificate for its name', async () => {
     const { proxy } = await aChain({ kind: 'https' });
-    const captureProxy = await through({ server: `https://proxy.example.net:${proxy.port}` }, { 'proxy.example.net': [ALLOWED] });
+    const captureProxy = await through(
+      { server: `https://proxy.example.net:${proxy.port}` },
+      { 'proxy.example.net': [ALLOWED] },
+    );
     await expect(sendThrough(captureProxy, 'http://stub.example.com/')).rejects.toThrow();
     expect(captureProxy.proxyFailure).toMatch(/ERR_TLS_CERT_ALTNAME_INVALID/);
     expect(proxy.asked).toEqual([]);

@@ -5,12 +5,16 @@ import { openTestEgress, openTestProxy } from './open-test-egress.js';
 import { startPlainSite } from './plain-site.js';
 
 test('a name is asked for once in a capture, however many ask, found or not, and again by the next capture', async () => {
-  await using site = await startPlainSite({ answer: (_request, response) => response.writeHead(200, { connection: 'close' }).end() });
+  await using site = await startPlainSite({
+    answer: (_request, response) => response.writeHead(200, { connection: 'close' }).end(),
+  });
   await using gate = await openTestEgress();
   for (const captures of [1, 2]) {
     await using captureProxy = await gate.openCaptureProxy();
     for (const host of ['stub.example.com', 'nowhere.example.net']) {
-      await Promise.allSettled(Array.from({ length: 12 }, () => sendThrough(captureProxy, `http://${host}:${site.port}/`)));
+      await Promise.allSettled(
+        Array.from({ length: 12 }, () => sendThrough(captureProxy, `http://${host}:${site.port}/`)),
+      );
       await sendThrough(captureProxy, `http://${host}:${site.port}/`).catch(() => null);
       expect(gate.dns.count(host, 'A')).toBe(captures);
     }
@@ -21,10 +25,15 @@ test('a name is asked for once in a capture, however many ask, found or not, and
 
 test('a destination can be checked before it is connected to, and each refused request counts', async () => {
   await using captureProxy = await openTestProxy();
-  const both = [captureProxy.refuses('https://nowhere.example.net/a'), captureProxy.refuses('https://nowhere.example.net/b')];
+  const both = [
+    captureProxy.refuses('https://nowhere.example.net/a'),
+    captureProxy.refuses('https://nowhere.example.net/b'),
+  ];
   expect(await Promise.all(both)).toEqual([true, true]);
   expect(captureProxy.refuses('https://nowhere.example.net:443/c')).toBe(true);
-  expect(captureProxy.refusals).toEqual(Array(3).fill({ host: 'nowhere.example.net', port: 443, reason: 'unresolvable' }));
+  expect(captureProxy.refusals).toEqual(
+    Array(3).fill({ host: 'nowhere.example.net', port: 443, reason: 'unresolvable' }),
+  );
   expect(captureProxy.gate.dns.count('nowhere.example.net', 'A')).toBe(1);
   expect(await captureProxy.refuses('http://127.0.0.1/')).toBe(true);
   expect(await captureProxy.refuses('http://stub.example.com/')).toBe(false);
@@ -68,7 +77,9 @@ test('a name server that was silent about one name is given a second for the oth
   onTestFinished(() => void vi.useRealTimers());
   const silence = { unresolvable: 'ETIMEOUT', temporary: true };
   const resolve = rememberLookups((name) =>
-    name === 'there.example' ? Promise.resolve({ addresses: ['192.0.2.1'] }) : new Promise((done) => setTimeout(done, 4_900, silence)),
+    name === 'there.example'
+      ? Promise.resolve({ addresses: ['192.0.2.1'] })
+      : new Promise((done) => setTimeout(done, 4_900, silence)),
   );
   const msOf = async (name: string) => {
     const began = Date.now();

@@ -35,7 +35,14 @@ async function answerOf(asked: ClientRequest) {
 
 /** Opens a tunnel as a browser does for a secure URL or a socket. */
 export async function connectThrough({ port }: Pick<CaptureProxy, 'port'>, authority: string) {
-  const asked = request({ host: '127.0.0.1', port, method: 'CONNECT', path: authority, headers: { host: authority }, agent: false });
+  const asked = request({
+    host: '127.0.0.1',
+    port,
+    method: 'CONNECT',
+    path: authority,
+    headers: { host: authority },
+    agent: false,
+  });
   asked.end();
   const [answer, socket] = (await once(asked, 'connect')) as [IncomingMessage, Socket];
   socket.on('error', () => socket.destroy());

@@ -37,7 +37,10 @@ describe('an open captureProxy', () => {
   });
 
   test('carries TLS inside a tunnel, counted', async () => {
-    const { site, captureProxy } = await siteAndProxy({ secure: true, answer: (_request, response) => response.end('s'.repeat(100_000)) });
+    const { site, captureProxy } = await siteAndProxy({
+      secure: true,
+      answer: (_request, response) => response.end('s'.repeat(100_000)),
+    });
     expect(await getSecurely(captureProxy, `https://www.stub.example.com:${site.port}/`)).toHaveLength(100_000);
     expect(captureProxy.bytes).toBeGreaterThan(100_000);
     expect(captureProxy.gate.dns.count('www.stub.example.com', 'A')).toBe(1);
@@ -56,7 +59,9 @@ describe('an open captureProxy', () => {
     const agent = new Agent({ keepAlive: true });
     for (let turn = 0; turn < 5; turn++) {
       expect((await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`, { agent })).body).toBe('GET');
-      expect((await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`, { agent, method: 'POST', body: 'x' })).body).toBe('POST');
+      expect(
+        (await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`, { agent, method: 'POST', body: 'x' })).body,
+      ).toBe('POST');
     }
     agent.destroy();
     expect(site.requests.filter((seen) => seen.method === 'POST')).toHaveLength(5);
@@ -67,12 +72,25 @@ describe('an open captureProxy', () => {
   test('passes the answer on as it was, but for what would ask the browser for a password of the proxy', async () => {
     const { site, captureProxy } = await siteAndProxy({
       answer: (_request, response) => {
-        response.writeHead(407, 'Odd', ['Set-Cookie', 'a=1', 'Set-Cookie', 'b=2', 'Proxy-Authenticate', 'Basic', 'X-Name', 'caf\u00e9']);
+        response.writeHead(407, 'Odd', [
+          'Set-Cookie',
+          'a=1',
+          'Set-Cookie',
+          'b=2',
+          'Proxy-Authenticate',
+          'Basic',
+          'X-Name',
+          'caf\u00e9',
+        ]);
         response.end('body');
       },
     });
     const got = await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`);
-    expect(got).toMatchObject({ status: 407, body: 'body', headers: { 'set-cookie': ['a=1', 'b=2'], 'x-name': 'caf\u00e9' } });
+    expect(got).toMatchObject({
+      status: 407,
+      body: 'body',
+      headers: { 'set-cookie': ['a=1', 'b=2'], 'x-name': 'caf\u00e9' },
+    });
     expect(got.headers['proxy-authenticate']).toBeUndefined();
   });
 
@@ -95,7 +113,9 @@ describe('an open captureProxy', () => {
 
   test('still carries what the browser sends through a tunnel after the site has said all', async () => {
     const heard: Promise<string>[] = [];
-    await using site = await startTcpSite((socket) => void heard.push(text(socket.end('said all'))), { allowHalfOpen: true });
+    await using site = await startTcpSite((socket) => void heard.push(text(socket.end('said all'))), {
+      allowHalfOpen: true,
+    });
     await using captureProxy = await openTestProxy();
     const socket = connect({ port: captureProxy.port, host: '127.0.0.1', allowHalfOpen: true });
     socket.write(`CONNECT ${ALLOWED}:${site.port} HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -108,36 +128,56 @@ describe('an open captureProxy', () => {
 });
 
 describe('a proxy refuses', () => {
-  const forbidden = ['127.0.0.1', '127.0.0.3', '[::1]', '0x7f.1', '2130706433', 'localhost', 'private.example.net', 'mixed.example.net'];
+  const forbidden = [
+    '127.0.0.1',
+    '127.0.0.3',
+    '[::1]',
+    '0x7f.1',
+    '2130706433',
+    'localhost',
+    'private.example.net',
+    'mixed.example.net',
+  ];
   const zone = {
     'private.example.net': ['127.0.0.1'],
     'mixed.example.net': [ALLOWED, '127.0.0.1'],
     'nat64.example.net': ['64:ff9b::7f00:1'],
   };
 
-  test.each([...forbidden, 'nat64.example.net', 'nowhere.example.net'])('%s, by request and by tunnel, and dials nobody', async (host) => {
-    await using sites = await startPlainSites({ address: '127.0.0.1' }, { address: '127.0.0.3' }, {});
-    const [canary, other, site] = sites;
-    await using captureProxy = await openTestProxy(zone);
-    await expect(sendThrough(captureProxy, `http://${host}:${canary.port}/`)).rejects.toThrow();
-    expect(await tunnelStatus(captureProxy, `${host}:${canary.port}`)).toBe(502);
-    expect(captureProxy.refusedCount).toBe(2);
-    expect(captureProxy.refusals).toHaveLength(2);
-    expect(canary.connections + other.connections + site.connections).toBe(0);
-  });
+  test.each([...forbidden, 'nat64.example.net', 'nowhere.example.net'])(
+    '%s, by request and by tunnel, and dials nobody',
+    async (host) => {
+      await using sites = await startPlainSites({ address: '127.0.0.1' }, { address: '127.0.0.3' }, {});
+      const [canary, other, site] = sites;
+      await using captureProxy = await openTestProxy(zone);
+      await expect(sendThrough(captureProxy, `http://${host}:${canary.port}/`)).rejects.toThrow();
+      expect(await tunnelStatus(captureProxy, `${host}:${canary.port}`)).toBe(502);
+      expect(captureProxy.refusedCount).toBe(2);
+      expect(captureProxy.refusals).toHaveLength(2);
+      expect(canary.connections + other.connections + site.connections).toBe(0);
+    },
+  );
 
   test('and says why and for whom in the log alone, once, with how to allow it, also of what is refused at submission', async () => {
     const { log, lines } = collectedLog();
     await using captureProxy = await openTestProxy(zone, { log }, { requester: { job_id: 'job_1', account: 'acme' } });
-    for (const path of ['', 'again']) await expect(sendThrough(captureProxy, `http://private.example.net:81/${path}`)).rejects.toThrow();
-    expect(captureProxy.refusals).toEqual(Array(2).fill({ host: 'private.example.net', port: 81, reason: 'blocked_address' }));
+    for (const path of ['', 'again'])
+      await expect(sendThrough(captureProxy, `http://private.example.net:81/${path}`)).rejects.toThrow();
+    expect(captureProxy.refusals).toEqual(
+      Array(2).fill({ host: 'private.example.net', port: 81, reason: 'blocked_address' }),
+    );
     const { egress } = captureProxy.gate;
     expect(egress.refusesLiterally('http://10.1.2.3:8080/', { account: 'acme' })).toBe(true);
     expect(await egress.judgeHost('private.example.net', 443, { account: 'acme' })).toMatchObject({ ok: false });
     expect(lines.join()).toContain('127.0.0.1');
     const tells = (setting: string) => expect.stringContaining(setting);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { account: 'acme', job_id: 'job_1', allow: tells('private.example.net:81'), msg: tells('STILLFRAME_ALLOW_DESTINATIONS') },
+      {
+        account: 'acme',
+        job_id: 'job_1',
+        allow: tells('private.example.net:81'),
+        msg: tells('STILLFRAME_ALLOW_DESTINATIONS'),
+      },
       { account: 'acme', allow: '10.1.2.3:8080', msg: tells('STILLFRAME_ALLOW_DESTINATIONS') },
       { account: 'acme', allow: 'https://private.example.net:443', msg: tells('STILLFRAME_WEBHOOK_ALLOW') },
     ]);
@@ -146,7 +186,9 @@ describe('a proxy refuses', () => {
   test('a name that the server cannot speak of, for the time being', async () => {
     await using captureProxy = await openTestProxy({ 'servfail.example.net': 'SERVFAIL' });
     await expect(sendThrough(captureProxy, 'http://servfail.example.net/')).rejects.toThrow();
-    expect(captureProxy.refusals).toEqual([{ host: 'servfail.example.net', port: 80, reason: 'unresolvable', temporary: true }]);
+    expect(captureProxy.refusals).toEqual([
+      { host: 'servfail.example.net', port: 80, reason: 'unresolvable', temporary: true },
+    ]);
   });
 
   test('everything before its capture begins and after it ended', async () => {
@@ -160,7 +202,11 @@ describe('a proxy refuses', () => {
     captureProxy.begin({ proxy: null, target: null });
     expect((await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`)).body).toBe('hello');
     const { socket } = await connectThrough(captureProxy, `${ALLOWED}:${site.port}`);
-    await Promise.all([once(socket, 'close'), captureProxy[Symbol.asyncDispose](), captureProxy[Symbol.asyncDispose]()]);
+    await Promise.all([
+      once(socket, 'close'),
+      captureProxy[Symbol.asyncDispose](),
+      captureProxy[Symbol.asyncDispose](),
+    ]);
     await expect(sendThrough({ port }, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow('ECONNREFUSED');
     expect(site.requests).toHaveLength(1);
     expect(captureProxy.refusals).toEqual([]);
@@ -168,7 +214,12 @@ describe('a proxy refuses', () => {
 
   test('what does not speak to it as a browser does to its proxy', async () => {
     const { site, captureProxy } = await siteAndProxy();
-    for (const path of ['/', `https://${ALLOWED}:${site.port}/`, `ftp://${ALLOWED}/`, `http:///${ALLOWED}:${site.port}/`]) {
+    for (const path of [
+      '/',
+      `https://${ALLOWED}:${site.port}/`,
+      `ftp://${ALLOWED}/`,
+      `http:///${ALLOWED}:${site.port}/`,
+    ]) {
       const asked = request({ host: '127.0.0.1', port: captureProxy.port, path, agent: false });
       asked.end();
       await expect(once(asked, 'response')).rejects.toThrow();
@@ -325,7 +376,11 @@ test('rebinding: of 200 connections by a name that changes its answer from captu
 });
 
 describe('what the operator allows', () => {
-  const zone = { 'public.example.net': ['93.184.216.34'], 'both.example.net': ['93.184.216.34', ALLOWED], 'wiki.corp': [ALLOWED] };
+  const zone = {
+    'public.example.net': ['93.184.216.34'],
+    'both.example.net': ['93.184.216.34', ALLOWED],
+    'wiki.corp': [ALLOWED],
+  };
 
   test.each([
     ['http://stub.example.com/', true],

@@ -72,7 +72,8 @@ addEventListener('load', async () => {
 }
 
 export const WORKER_SCRIPTS: Record<string, (at: string) => string> = {
-  '/shared-worker.js': (at) => `fetch('http://${at}/shared', { mode: 'no-cors' }).catch(() => 0); new WebSocket('ws://${at}/sharedws');`,
+  '/shared-worker.js': (at) =>
+    `fetch('http://${at}/shared', { mode: 'no-cors' }).catch(() => 0); new WebSocket('ws://${at}/sharedws');`,
   '/service-worker.js': (at) =>
     `addEventListener('install', (event) => event.waitUntil(fetch('http://${at}/sw', { mode: 'no-cors' }).catch(() => skipWaiting())));`,
 };

@@ -109,13 +109,21 @@ describe('what is denied', () => {
   });
 
   test('is written as what is allowed', async () => {
-    await expect(openTestEgress({}, { denyDestinations: ['a/b'] })).rejects.toThrow(/STILLFRAME_DENY_DESTINATIONS has "a\/b"/);
+    await expect(openTestEgress({}, { denyDestinations: ['a/b'] })).rejects.toThrow(
+      /STILLFRAME_DENY_DESTINATIONS has "a\/b"/,
+    );
   });
 });
 
-test.each(['10.0.0.0/33', 'http://example.com', 'exa$mple', 'example.com:0', 'example.com:99999', '', '*.10.0.0.1', 'a/b'])(
-  '%j is a wrong setting, and the start says so',
-  async (entry) => {
-    await expect(openTestEgress({}, { allowDestinations: [entry] })).rejects.toThrow(ConfigError);
-  },
-);
+test.each([
+  '10.0.0.0/33',
+  'http://example.com',
+  'exa$mple',
+  'example.com:0',
+  'example.com:99999',
+  '',
+  '*.10.0.0.1',
+  'a/b',
+])('%j is a wrong setting, and the start says so', async (entry) => {
+  await expect(openTestEgress({}, { allowDestinations: [entry] })).rejects.toThrow(ConfigError);
+});

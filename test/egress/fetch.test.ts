@@ -8,7 +8,16 @@ import { type PlainSiteOptions, startPlainSite, startTcpSite } from './plain-sit
 
 function aFetch(url: string, more: Partial<PublicFetch> = {}): PublicFetch {
   const limits = { timeoutMs: 10_000, maxBytes: 65_536, signal: null };
-  return { url, method: 'GET', headers: {}, body: null, via: null, allowedOrigins: [new URL(url).origin], ...limits, ...more };
+  return {
+    url,
+    method: 'GET',
+    headers: {},
+    body: null,
+    via: null,
+    allowedOrigins: [new URL(url).origin],
+    ...limits,
+    ...more,
+  };
 }
 
 async function siteAndGate(options: PlainSiteOptions = {}) {
@@ -40,12 +49,18 @@ describe("the server's own request", () => {
     expect(answer.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
     expect(Buffer.from(answer.body).toString()).toBe('done');
     expect(world.site.requests[0]).toMatchObject({ method: 'POST', url: '/hook?a=b', body: '{"ä":1}' });
-    expect(world.site.requests[0]?.headers).toMatchObject({ 'x-sig': 's', 'content-length': '8', 'accept-encoding': 'identity' });
+    expect(world.site.requests[0]?.headers).toMatchObject({
+      'x-sig': 's',
+      'content-length': '8',
+      'accept-encoding': 'identity',
+    });
     expect(world.dns.count('hook.stub.example.com', 'A')).toBe(1);
   });
 
   test('follows no redirect', async () => {
-    await using world = await siteAndGate({ answer: (_request, response) => response.writeHead(307, { location: '/other' }).end() });
+    await using world = await siteAndGate({
+      answer: (_request, response) => response.writeHead(307, { location: '/other' }).end(),
+    });
     expect((await world.fetch()).status).toBe(307);
     expect(world.site.requests).toHaveLength(1);
   });
@@ -87,33 +102,50 @@ describe("the server's own request", () => {
 
   test('leaves a TLS handshake when nobody waits for it any more', async () => {
     const nobodyWaits = new AbortController();
-    await using mute = await startTcpSite((socket) => void socket.once('data', () => nobodyWaits.abort(new Error('enough'))));
+    await using mute = await startTcpSite(
+      (socket) => void socket.once('data', () => nobodyWaits.abort(new Error('enough'))),
+    );
     await using gate = await openTestEgress();
     const url = `https://hook.stub.example.com:${mute.port}/`;
     const left = once(mute.server, 'connection').then(([socket]) => once(socket as Socket, 'close'));
     const began = performance.now();
-    await expect(gate.egress.fetch(aFetch(url, { timeoutMs: 60_000, signal: nobodyWaits.signal }))).rejects.toThrow('enough');
+    await expect(gate.egress.fetch(aFetch(url, { timeoutMs: 60_000, signal: nobodyWaits.signal }))).rejects.toThrow(
+      'enough',
+    );
     await left;
     expect(performance.now() - began).toBeLessThan(5_000);
   });
 
-  test.each(['connect', 'headers', 'body', 'resolve'])('takes no longer than it may, whoever is slow (%s)', async (slow) => {
-    await using mute = await startTcpSite(() => {});
-    await using world = await siteAndGate({ answer: (_request, response) => void (slow === 'body' && response.write('x')) });
-    world.dns.set('silent.stub.example.com', 'SILENCE');
-    const urls: Record<string, string> = {
-      connect: `https://hook.stub.example.com:${mute.port}/`,
-      resolve: `http://silent.stub.example.com:${mute.port}/`,
-    };
-    const started = performance.now();
-    const url = urls[slow] === undefined ? {} : { url: urls[slow], allowedOrigins: [new URL(urls[slow]).origin] };
-    await expect(world.fetch({ ...url, timeoutMs: 300 })).rejects.toMatchObject({ name: 'TimeoutError' });
-    expect(performance.now() - started).toBeLessThan(3_000);
-  });
+  test.each(['connect', 'headers', 'body', 'resolve'])(
+    'takes no longer than it may, whoever is slow (%s)',
+    async (slow) => {
+      await using mute = await startTcpSite(() => {});
+      await using world = await siteAndGate({
+        answer: (_request, response) => void (slow === 'body' && response.write('x')),
+      });
+      world.dns.set('silent.stub.example.com', 'SILENCE');
+      const urls: Record<string, string> = {
+        connect: `https://hook.stub.example.com:${mute.port}/`,
+        resolve: `http://silent.stub.example.com:${mute.port}/`,
+      };
+      const started = performance.now();
+      const url = urls[slow] === undefined ? {} : { url: urls[slow], allowedOrigins: [new URL(urls[slow]).origin] };
+      await expect(world.fetch({ ...url, timeoutMs: 300 })).rejects.toMatchObject({ name: 'TimeoutError' });
+      expect(performance.now() - started).toBeLessThan(3_000);
+    },
+  );
 });
 
 describe('a forbidden destination', () => {
-  const hosts = ['127.0.0.1', '[::1]', '2130706433', 'localhost', 'db.internal', 'private.example.net', 'nowhere.example.net'];
+  const hosts = [
+    '127.0.0.1',
+    '[::1]',
+    '2130706433',
+    'localhost',
+    'db.internal',
+    'private.example.net',
+    'nowhere.example.net',
+  ];
 
   test.each([...hosts, ALLOWED])('%s is not asked', async (host) => {
     await using canary = await startPlainSite({ address: '127.0.0.1' });
@@ -128,15 +160,20 @@ describe('a forbidden destination', () => {
     await using gate = await openTestEgress();
     const origin = `http://127.0.0.1:${canary.port}`;
     expect((await gate.egress.fetch(aFetch(`${origin}/x`, { allowedOrigins: [origin] }))).status).toBe(200);
-    await expect(gate.egress.fetch(aFetch(`http://localhost:${canary.port}/x`, { allowedOrigins: [origin] }))).rejects.toThrow(
+    await expect(
+      gate.egress.fetch(aFetch(`http://localhost:${canary.port}/x`, { allowedOrigins: [origin] })),
+    ).rejects.toThrow(EgressRefused);
+    await expect(gate.egress.fetch(aFetch('file:///etc/passwd', { allowedOrigins: ['null'] }))).rejects.toThrow(
       EgressRefused,
     );
-    await expect(gate.egress.fetch(aFetch('file:///etc/passwd', { allowedOrigins: ['null'] }))).rejects.toThrow(EgressRefused);
   });
 
   test('of captures may be another one: what pictures may show is not where webhooks may go', async () => {
     await using gate = await openTestEgress();
-    expect(await gate.egress.judgeHost('stub.example.com', 443)).toMatchObject({ ok: false, reason: 'blocked_address' });
+    expect(await gate.egress.judgeHost('stub.example.com', 443)).toMatchObject({
+      ok: false,
+      reason: 'blocked_address',
+    });
     expect(gate.egress.refusesLiterally(`http://${ALLOWED}/`)).toBe(false);
   });
 

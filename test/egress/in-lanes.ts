@@ -1,5 +1,9 @@
 /** Works through a list, so many at once. */
-export async function inLanes<Item>(items: readonly Item[], width: number, work: (item: Item, index: number) => Promise<void>) {
+export async function inLanes<Item>(
+  items: readonly Item[],
+  width: number,
+  work: (item: Item, index: number) => Promise<void>,
+) {
   let next = 0;
   const lane = async () => {
     for (let index = next++; index < items.length; index = next++) {

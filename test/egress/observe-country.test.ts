@@ -11,7 +11,8 @@ async function openObserver(answer: string | (() => string), options: { status?:
   const site = await startPlainSite({
     // Not one that captures may reach: the operator's own endpoint need not be.
     address: '127.0.0.3',
-    answer: (_request, response) => response.writeHead(options.status ?? 200).end(typeof answer === 'string' ? answer : answer()),
+    answer: (_request, response) =>
+      response.writeHead(options.status ?? 200).end(typeof answer === 'string' ? answer : answer()),
   });
   const gate = await openTestEgress();
   const url = `http://127.0.0.3:${site.port}/cdn-cgi/trace`;
@@ -70,7 +71,10 @@ describe('the country of egress', () => {
     await using proxy = await startCallerProxy({ kind: 'http', credentials: { username: 'u', password: 'right' } });
     await using world = await openObserver(TRACE);
     const observed = world.observe({ server: proxy.server, bypass: null, username: 'u', password: 'wrong' });
-    await expect(observed).rejects.toMatchObject({ code: 'egress_unavailable', message: expect.stringContaining('proxy.password') });
+    await expect(observed).rejects.toMatchObject({
+      code: 'egress_unavailable',
+      message: expect.stringContaining('proxy.password'),
+    });
     expect(world.site.connections).toBe(0);
   });
 });

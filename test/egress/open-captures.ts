@@ -13,7 +13,10 @@ export type Captures = Awaited<ReturnType<typeof openCaptures>>;
 const CAPTURE_MAX_MS = 120_000;
 
 /** Whole captures, as the service makes them, behind a gate whose proxies can be looked at. */
-export async function openCaptures(gate: TestGate, { log = silentLog(), ...over }: Omit<Partial<Config>, 'log'> & { log?: Log } = {}) {
+export async function openCaptures(
+  gate: TestGate,
+  { log = silentLog(), ...over }: Omit<Partial<Config>, 'log'> & { log?: Log } = {},
+) {
   const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-captures-'));
   const { egress } = gate;
   /** Every proxy that was ever opened, those of pages opened ahead included, and their ports: a closed proxy has none any more. */
@@ -26,7 +29,14 @@ export async function openCaptures(gate: TestGate, { log = silentLog(), ...over 
     proxyPorts.add(captureProxy.port);
     return captureProxy;
   };
-  const config: Config = { ...readConfig({}, {}), concurrency: 1, browserInstall: false, lists: false, ...over, dataDir };
+  const config: Config = {
+    ...readConfig({}, {}),
+    concurrency: 1,
+    browserInstall: false,
+    lists: false,
+    ...over,
+    dataDir,
+  };
   const renderer = await Renderer.start(config, { egress, log, say: () => undefined, browserDir: config.dataDir });
   return {
     proxies,
@@ -35,7 +45,10 @@ export async function openCaptures(gate: TestGate, { log = silentLog(), ...over 
     /** @param wish a request as a client sends it */
     capture: (wish: Record<string, unknown>) => {
       const options = toCaptureOptions(captureRequestSchema.parse(wish));
-      return renderer.render({ id: 'trial', options, onProgress: () => undefined }, AbortSignal.timeout(CAPTURE_MAX_MS));
+      return renderer.render(
+        { id: 'trial', options, onProgress: () => undefined },
+        AbortSignal.timeout(CAPTURE_MAX_MS),
+      );
     },
     async [Symbol.asyncDispose]() {
       await renderer[Symbol.asyncDispose]();

@@ -38,7 +38,10 @@ export function collectedLog() {
 export type TestGate = Awaited<ReturnType<typeof openTestEgress>>;
 
 /** An egress with a name server of its own. `*.stub.example.com` is at the allowed address unless the zone says otherwise. */
-export async function openTestEgress(zone: Record<string, DnsReply | DnsHandler> = {}, options: Partial<EgressOptions> = {}) {
+export async function openTestEgress(
+  zone: Record<string, DnsReply | DnsHandler> = {},
+  options: Partial<EgressOptions> = {},
+) {
   const dns = await startDnsServer({ '*.stub.example.com': [ALLOWED], 'stub.example.com': [ALLOWED], ...zone });
   const egress = await openEgress({
     allowDestinations: [ALLOWED],

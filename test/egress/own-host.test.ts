@@ -36,7 +36,8 @@ test('what a host of the capture sends counts towards the limit of its traffic',
   const answer = async () => ({ status: 200, headers: {}, body: Readable.from([Buffer.alloc(400_000)]) });
   await using proxy = await aProxy({ answer }, 1_000_000);
   const got = [];
-  for (let turn = 0; turn < 4; turn++) got.push((await sendThrough(proxy, `http://${HOST}/`).catch(() => null))?.body.length);
+  for (let turn = 0; turn < 4; turn++)
+    got.push((await sendThrough(proxy, `http://${HOST}/`).catch(() => null))?.body.length);
   expect(got).toEqual([400_000, 400_000, undefined, undefined]);
   expect(proxy.refusals).toContainEqual({ host: HOST, port: 80, reason: 'over_limit' });
 });

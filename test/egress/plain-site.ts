@@ -37,7 +37,13 @@ export async function startPlainSites<Options extends PlainSiteOptions[]>(
 /** A web site on a loopback address. */
 export async function startPlainSite(options: PlainSiteOptions = {}) {
   const { address = '127.0.0.2', answer = (_request, response) => response.end('hello') } = options;
-  const requests: { method: string; url: string; headers: IncomingMessage['headers']; rawHeaders: string[]; body: string }[] = [];
+  const requests: {
+    method: string;
+    url: string;
+    headers: IncomingMessage['headers'];
+    rawHeaders: string[];
+    body: string;
+  }[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
   const serve = (request: IncomingMessage, response: ServerResponse) => {

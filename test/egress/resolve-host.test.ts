@@ -20,7 +20,10 @@ describe('a name server', () => {
     [[], false],
   ] as const)('that answers %j is believed, for the time being: %s', async (reply, temporary) => {
     await using dns = await startDnsServer({ 'odd.example': reply });
-    expect(await createResolve([dns.address])('odd.example')).toMatchObject({ unresolvable: expect.any(String), temporary });
+    expect(await createResolve([dns.address])('odd.example')).toMatchObject({
+      unresolvable: expect.any(String),
+      temporary,
+    });
   });
 
   // The look-up's own limit is that of a unit test.

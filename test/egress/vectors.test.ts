@@ -6,8 +6,9 @@ import { openTestEgress, type TestGate } from './open-test-egress.js';
 const ofKind = (...kinds: string[]) => VECTORS.filter((vector) => kinds.includes(vector.kind));
 
 /** Every name is public here: what is refused is refused by its spelling, and asked for by nobody. */
-const openJudge = (zone: Parameters<typeof openTestEgress>[0] = { '*.com': [PUBLIC], '*.stub.example.com': [PUBLIC] }) =>
-  openTestEgress(zone, { allowDestinations: [] });
+const openJudge = (
+  zone: Parameters<typeof openTestEgress>[0] = { '*.com': [PUBLIC], '*.stub.example.com': [PUBLIC] },
+) => openTestEgress(zone, { allowDestinations: [] });
 const NAMES = { '*.stub.example.com': 'NXDOMAIN' as const, ...NOTED_NAMES };
 
 async function judgeTarget({ egress }: TestGate, text: string): Promise<'blocked' | 'allowed'> {
@@ -19,11 +20,14 @@ async function judgeTarget({ egress }: TestGate, text: string): Promise<'blocked
 }
 
 describe('a capture target', () => {
-  test.each(ofKind('bare', 'ipv4', 'ipv4-encoding', 'ipv6', 'name', 'parser', 'scheme'))('$kind $url is $expect: $why', async (vector) => {
-    await using judge = await openJudge();
-    expect(await judgeTarget(judge, vector.url)).toBe(vector.expect);
-    if (vector.expect === 'blocked' || vector.kind.startsWith('ip')) expect(judge.dns.queries).toEqual([]);
-  });
+  test.each(ofKind('bare', 'ipv4', 'ipv4-encoding', 'ipv6', 'name', 'parser', 'scheme'))(
+    '$kind $url is $expect: $why',
+    async (vector) => {
+      await using judge = await openJudge();
+      expect(await judgeTarget(judge, vector.url)).toBe(vector.expect);
+      if (vector.expect === 'blocked' || vector.kind.startsWith('ip')) expect(judge.dns.queries).toEqual([]);
+    },
+  );
 });
 
 describe('a name', () => {
@@ -34,8 +38,14 @@ describe('a name', () => {
 
   test('that the server cannot speak of is refused for the time being, one that does not exist for good', async () => {
     await using judge = await openJudge(NAMES);
-    expect(await judge.egress.judgeHost('servfail.stub.example.com', 80)).toMatchObject({ reason: 'unresolvable', temporary: true });
-    expect(await judge.egress.judgeHost('nx.stub.example.com', 80)).toMatchObject({ reason: 'unresolvable', temporary: false });
+    expect(await judge.egress.judgeHost('servfail.stub.example.com', 80)).toMatchObject({
+      reason: 'unresolvable',
+      temporary: true,
+    });
+    expect(await judge.egress.judgeHost('nx.stub.example.com', 80)).toMatchObject({
+      reason: 'unresolvable',
+      temporary: false,
+    });
   });
 });
 

@@ -24,13 +24,17 @@ let dir: string;
 beforeAll(async () => {
   site = createServer((_, response) => {
     response.setHeader('content-type', 'text/html');
-    response.end(`<title>Prices</title><body style="background:${color}"><h1>Prices</h1><p>The small plan costs 7 pounds a month.</p>`);
+    response.end(
+      `<title>Prices</title><body style="background:${color}"><h1>Prices</h1><p>The small plan costs 7 pounds a month.</p>`,
+    );
   });
   await new Promise<void>((done) => site.listen(0, '127.0.0.2', done));
   url = `http://127.0.0.2:${(site.address() as AddressInfo).port}/`;
   service = await startService();
   const answer = JSON.stringify({ choices: [{ message: { content: 'Seven pounds.' } }] });
-  outside = await startReceiver({ script: [{ status: 200, headers: { 'content-type': 'application/json' }, body: answer }] });
+  outside = await startReceiver({
+    script: [{ status: 200, headers: { 'content-type': 'application/json' }, body: answer }],
+  });
   dir = mkdtempSync(join(tmpdir(), 'stillframe-examples-'));
 });
 afterAll(async () => {
@@ -45,17 +49,26 @@ function has(command: string): boolean {
 }
 
 function run(name: string, args: string[], env: Record<string, string> = {}) {
-  const [command = '', ...first] = { mjs: [process.execPath], py: ['python3'], sh: ['sh'] }[name.split('.')[1] ?? ''] ?? [];
+  const [command = '', ...first] =
+    { mjs: [process.execPath], py: ['python3'], sh: ['sh'] }[name.split('.')[1] ?? ''] ?? [];
   const all = { ...process.env, STILLFRAME_URL: service.url, STILLFRAME_KEY: service.key, TMPDIR: dir, ...env };
   return new Promise<{ status: number; stdout: string; stderr: string }>((done) => {
-    execFile(command, [...first, join(EXAMPLES, name), ...args], { cwd: dir, env: all, timeout: LIMIT_MS }, (error, stdout, stderr) => {
-      done({ status: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
+    execFile(
+      command,
+      [...first, join(EXAMPLES, name), ...args],
+      { cwd: dir, env: all, timeout: LIMIT_MS },
+      (error, stdout, stderr) => {
+        done({ status: error === null ? 0 : Number(error.code), stdout, stderr });
+      },
+    );
   });
 }
 
 /** The part of an Authorization header that S3 would accept for the request. */
-async function signatureOf({ method, path, headers }: ReceivedRequest, secretAccessKey: string): Promise<string | null> {
+async function signatureOf(
+  { method, path, headers }: ReceivedRequest,
+  secretAccessKey: string,
+): Promise<string | null> {
   const [, names = ''] = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? [];
   const signed = names
     .split(';')
@@ -75,16 +88,15 @@ async function signatureOf({ method, path, headers }: ReceivedRequest, secretAcc
 const DONE = { status: 0, stderr: '' };
 
 describe('the examples', () => {
-  it.each(readdirSync(EXAMPLES).filter((name) => /\.(mjs|py|sh)$/.test(name) && !(name.endsWith('.py') && MISSING.python3)))(
-    '%s prints its usage without arguments, and without the variables that it needs',
-    async (name) => {
-      for (const given of [run(name, []), run(name, ['https://example.com', 'x.png'], { STILLFRAME_KEY: '' })]) {
-        const { status, stdout, stderr } = await given;
-        expect({ isDone: status === 0, stdout }).toEqual({ isDone: false, stdout: '' });
-        expect(stderr).toMatch(/^Usage: .*STILLFRAME_KEY.*\n$/);
-      }
-    },
-  );
+  it.each(
+    readdirSync(EXAMPLES).filter((name) => /\.(mjs|py|sh)$/.test(name) && !(name.endsWith('.py') && MISSING.python3)),
+  )('%s prints its usage without arguments, and without the variables that it needs', async (name) => {
+    for (const given of [run(name, []), run(name, ['https://example.com', 'x.png'], { STILLFRAME_KEY: '' })]) {
+      const { status, stdout, stderr } = await given;
+      expect({ isDone: status === 0, stdout }).toEqual({ isDone: false, stdout: '' });
+      expect(stderr).toMatch(/^Usage: .*STILLFRAME_KEY.*\n$/);
+    }
+  });
 
   it('og-image.mjs makes a card of the title', async () => {
     expect(await run('og-image.mjs', ['Ends & <means>', 'card.png'])).toMatchObject(DONE);
@@ -95,38 +107,47 @@ describe('the examples', () => {
     expect([channels[0]?.min, channels[0]?.max]).toEqual([0x11, 255]);
   });
 
-  it.skipIf(MISSING.curl)('nightly-archive.sh puts a PDF of each page into the bucket, in a request that S3 would accept', async () => {
-    const secret = 'a-secret/of+the-bucket';
-    const login = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: secret };
-    const s3 = { S3_ENDPOINT: outside.origin, S3_BUCKET: 'archive', ...login };
-    const before = outside.requests.length;
-    expect(await run('nightly-archive.sh', [url, `${url}prices?plan=small`], s3)).toMatchObject(DONE);
-    const puts = outside.requests.slice(before);
-    const host = new URL(url).host.replace(':', '_');
-    const day = new Date().toISOString().slice(0, 8);
-    expect(puts.map(({ method, path }) => `${method} ${path.replace(/-\d\d\//, '-DD/')}`)).toEqual([
-      `PUT /archive/${day}DD/${host}_.pdf`,
-      `PUT /archive/${day}DD/${host}_prices_plan_small.pdf`,
-    ]);
-    for (const put of puts) {
-      expect(put.rawBody.subarray(0, 5).toString()).toBe('%PDF-');
-      expect(put.headers['content-type']).toBe('application/pdf');
-      expect(put.headers.authorization).toBe(await signatureOf(put, secret));
-    }
-    expect(readdirSync(dir).filter((name) => name.startsWith('tmp.'))).toEqual([]);
-  });
+  it.skipIf(MISSING.curl)(
+    'nightly-archive.sh puts a PDF of each page into the bucket, in a request that S3 would accept',
+    async () => {
+      const secret = 'a-secret/of+the-bucket';
+      const login = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: secret };
+      const s3 = { S3_ENDPOINT: outside.origin, S3_BUCKET: 'archive', ...login };
+      const before = outside.requests.length;
+      expect(await run('nightly-archive.sh', [url, `${url}prices?plan=small`], s3)).toMatchObject(DONE);
+      const puts = outside.requests.slice(before);
+      const host = new URL(url).host.replace(':', '_');
+      const day = new Date().toISOString().slice(0, 8);
+      expect(puts.map(({ method, path }) => `${method} ${path.replace(/-\d\d\//, '-DD/')}`)).toEqual([
+        `PUT /archive/${day}DD/${host}_.pdf`,
+        `PUT /archive/${day}DD/${host}_prices_plan_small.pdf`,
+      ]);
+      for (const put of puts) {
+        expect(put.rawBody.subarray(0, 5).toString()).toBe('%PDF-');
+        expect(put.headers['content-type']).toBe('application/pdf');
+        expect(put.headers.authorization).toBe(await signatureOf(put, secret));
+      }
+      expect(readdirSync(dir).filter((name) => name.startsWith('tmp.'))).toEqual([]);
+    },
+  );
 
   it.skipIf(MISSING.curl)('nightly-archive.sh fails with the error of a page that cannot be captured', async () => {
     const failed = await run('nightly-archive.sh', ['http://10.0.0.1/'], {
-      ...{ S3_ENDPOINT: outside.origin, S3_BUCKET: 'archive', AWS_REGION: 'eu-west-1' },
-      ...{ AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret' },
+      S3_ENDPOINT: outside.origin,
+      S3_BUCKET: 'archive',
+      AWS_REGION: 'eu-west-1',
+      AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
+      AWS_SECRET_ACCESS_KEY: 'secret',
     });
     expect(failed.status).toBe(1);
     expect(failed.stderr).toContain('blocked_destination');
   });
 
   it('visual-check.mjs fails when the page has changed, and passes otherwise', async () => {
-    expect(await run('visual-check.mjs', [url, 'home.png'])).toMatchObject({ ...DONE, stdout: `${url} looks as before\n` });
+    expect(await run('visual-check.mjs', [url, 'home.png'])).toMatchObject({
+      ...DONE,
+      stdout: `${url} looks as before\n`,
+    });
     expect(existsSync(join(dir, 'home.png'))).toBe(true);
     expect(await run('visual-check.mjs', [url, 'home.png'])).toMatchObject(DONE);
     color = 'teal';
@@ -150,19 +171,30 @@ describe('the examples', () => {
   it('agent.mjs shows the model the page, as text and as a picture, and prints its answer', async () => {
     const before = outside.requests.length;
     const model = { MODEL_URL: outside.url('/v1'), MODEL: 'a-model' };
-    expect(await run('agent.mjs', [url, 'What does the small plan cost?'], model)).toEqual({ ...DONE, stdout: 'Seven pounds.\n' });
+    expect(await run('agent.mjs', [url, 'What does the small plan cost?'], model)).toEqual({
+      ...DONE,
+      stdout: 'Seven pounds.\n',
+    });
     const [asked] = outside.requests.slice(before);
     const payload = { model: 'a-model', messages: [{ role: 'system' }, { role: 'user' }] };
     expect(asked).toMatchObject({ path: '/v1/chat/completions', payload });
-    const { messages } = (asked?.payload ?? {}) as { messages: [object, { content: [{ text: string }, { image_url: { url: string } }] }] };
+    const { messages } = (asked?.payload ?? {}) as {
+      messages: [object, { content: [{ text: string }, { image_url: { url: string } }] }];
+    };
     const [text, image] = messages[1].content;
     expect(text.text).toContain('The small plan costs 7 pounds a month.');
     const [, base64 = ''] = image.image_url.url.split('base64,');
-    expect(await sharp(Buffer.from(base64, 'base64')).metadata()).toMatchObject({ format: 'jpeg', width: 1280, height: 720 });
+    expect(await sharp(Buffer.from(base64, 'base64')).metadata()).toMatchObject({
+      format: 'jpeg',
+      width: 1280,
+      height: 720,
+    });
   });
 
   it('are all listed in their README, and run here', () => {
-    const [readme, tests] = [join(EXAMPLES, 'README.md'), import.meta.filename].map((file) => readFileSync(file, 'utf8'));
+    const [readme, tests] = [join(EXAMPLES, 'README.md'), import.meta.filename].map((file) =>
+      readFileSync(file, 'utf8'),
+    );
     for (const name of readdirSync(EXAMPLES).filter((file) => !['README.md', 'ci'].includes(file))) {
       expect(readme).toContain(`(${name})`);
       expect(tests).toContain(`run('${name}'`);

@@ -70,7 +70,15 @@ describe('look-ups', () => {
     const theirs = aJob({ keyId: 'key_other' });
     const services = having(theirs);
     services.requests.set('theirs', theirs);
-    const jobs = [theirs.id, 'job_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'nonsense', '%00', '%E0%A4%A', `${theirs.id}/webhook`, 'nonsense/webhook'];
+    const jobs = [
+      theirs.id,
+      'job_01ARZ3NDEKTSV4RRFFQ69G5FAV',
+      'nonsense',
+      '%00',
+      '%E0%A4%A',
+      `${theirs.id}/webhook`,
+      'nonsense/webhook',
+    ];
     const requests = ['theirs', 'unknown', 'x'.repeat(129), '%F0%9F%92%A9'];
     const paths = [...jobs.map((id) => `/v1/jobs/${id}`), ...requests.map((key) => `/v1/requests/${key}`)];
     for (const path of paths) {
@@ -106,14 +114,22 @@ describe('webhook delivery', () => {
     const { services, job, delivery, etag } = withDelivery();
     const { status, headers, json } = await ask(services, `/v1/jobs/${job.id}/webhook`);
     expect([status, headers.get('etag')]).toEqual([200, etag]);
-    const told = { job_id: job.id, delivery_id: delivery.deliveryId, state: 'delivered', generation: 1, last_status: 200 };
+    const told = {
+      job_id: job.id,
+      delivery_id: delivery.deliveryId,
+      state: 'delivered',
+      generation: 1,
+      last_status: 200,
+    };
     expect(json.data).toMatchObject(told);
   });
 
   it('answers 404 where the job has none', async () => {
     const job = aCompletedJob();
     expect((await ask(having(job), `/v1/jobs/${job.id}/webhook`)).status).toBe(404);
-    expect((await ask(having(job), ...again(job.id, '"dlv.1"'))).json.error.details).toEqual({ reason: 'delivery_unavailable' });
+    expect((await ask(having(job), ...again(job.id, '"dlv.1"'))).json.error.details).toEqual({
+      reason: 'delivery_unavailable',
+    });
   });
 
   it('is sent again against the exact ETag, once', async () => {
@@ -176,13 +192,18 @@ describe('the log', () => {
   it('has one line a request, with the route and never the query, the key or the body', async () => {
     const { sink, lines: written } = aLog();
     const observed: unknown[] = [];
-    const services = fakeServices({ log: pino({ level: 'info' }, sink), observe: (answer) => void observed.push(answer) });
+    const services = fakeServices({
+      log: pino({ level: 'info' }, sink),
+      observe: (answer) => void observed.push(answer),
+    });
     await ask(services, '/v1/jobs/job_secret?token=swordfish', { headers: { 'x-request-id': 'rid' } });
     await ask(services, '/v1/health');
     await ask(services, '/nowhere/swordfish', ANYBODY);
     await ask(services, '/v1/screenshot', { body: '{"custom_css":"swordfish"}' });
     const lines = written.map((line) => JSON.parse(line));
-    expect(lines.map(({ method, route, status, request_id, key_id }) => ({ method, route, status, request_id, key_id }))).toEqual([
+    expect(
+      lines.map(({ method, route, status, request_id, key_id }) => ({ method, route, status, request_id, key_id })),
+    ).toEqual([
       { method: 'GET', route: '/v1/jobs/:id', status: 404, request_id: 'rid', key_id: 'key_full' },
       { method: 'GET', route: '(none)', status: 404, request_id: expect.any(String), key_id: undefined },
       { method: 'POST', route: '/v1/screenshot', status: 400, request_id: expect.any(String), key_id: 'key_full' },

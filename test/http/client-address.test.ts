@@ -2,7 +2,8 @@ import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { isLoopback } from '../../src/http/client-address.js';
 
-const from = (remoteAddress: string, headers: Record<string, string>) => isLoopback({ socket: { remoteAddress } as Socket, headers });
+const from = (remoteAddress: string, headers: Record<string, string>) =>
+  isLoopback({ socket: { remoteAddress } as Socket, headers });
 
 test.each(['localhost', 'LocalHost:3000', '127.0.0.1', '127.0.0.1:3000', '127.0.0.2:9', '[::1]:3000'])(
   'a request of this machine to %s is one to itself',
@@ -15,9 +16,14 @@ test.each(['localhost', 'LocalHost:3000', '127.0.0.1', '127.0.0.1:3000', '127.0.
   },
 );
 
-test.each(['shots.example.com', 'rebound.example.com:3000', '127.0.0.1.example.com', 'localhost.example.com', '[::2]', '203.0.113.9', ''])(
-  'one to %j is not',
-  (host) => {
-    expect(from('127.0.0.1', { host })).toBe(false);
-  },
-);
+test.each([
+  'shots.example.com',
+  'rebound.example.com:3000',
+  '127.0.0.1.example.com',
+  'localhost.example.com',
+  '[::2]',
+  '203.0.113.9',
+  '',
+])('one to %j is not', (host) => {
+  expect(from('127.0.0.1', { host })).toBe(false);
+});

@@ -7,8 +7,12 @@ import { aCompletedJob, aFailedJob, aJob, ask, type FakeServices, fakeServices, 
 
 const BASE64 = 'aGVsbG8=';
 const COMPARISON: Comparison = {
-  ...{ same: false, share: 0.25, pixels: 25, regions: [{ x: 0, y: 0, width: 5, height: 5 }] },
-  ...{ before: { width: 10, height: 10 }, after: { width: 10, height: 10 } },
+  same: false,
+  share: 0.25,
+  pixels: 25,
+  regions: [{ x: 0, y: 0, width: 5, height: 5 }],
+  before: { width: 10, height: 10 },
+  after: { width: 10, height: 10 },
 };
 
 type Comparisons = AppServices['comparisons'];
@@ -55,7 +59,11 @@ describe('POST /v1/compare', () => {
     const { orders, services } = await post({ before: newId('job'), after: { url: 'example.com', full_page: true } });
     expect(orders[0]?.after).toEqual({ kind: 'artifact', name: 'abcdefghijklmnopqrstuvwxyz012345.webp' });
     expect(services.submitted[0]).toMatchObject({
-      submission: { mode: 'sync', cacheTtl: 0, options: { url: 'https://example.com/', format: 'png', fullPage: true } },
+      submission: {
+        mode: 'sync',
+        cacheTtl: 0,
+        options: { url: 'https://example.com/', format: 'png', fullPage: true },
+      },
       context: { principal: { keyId: 'key_full' } },
     });
   });
@@ -63,7 +71,10 @@ describe('POST /v1/compare', () => {
   it('waits for a capture that takes longer than a synchronous one', async () => {
     let waits = 0;
     const waitForJob = async () => (++waits === 2 ? aCompletedJob() : aJob({ state: 'active' }));
-    const { status } = await post({ before: BASE64, after: { url: 'example.com' } }, { submit: async () => aJob(), waitForJob });
+    const { status } = await post(
+      { before: BASE64, after: { url: 'example.com' } },
+      { submit: async () => aJob(), waitForJob },
+    );
     expect({ status, waits }).toEqual({ status: 200, waits: 2 });
     const endlessly = { submit: async () => aJob(), waitForJob: async (job: ReturnType<typeof aJob>) => job };
     const endless = await post({ before: BASE64, after: { url: 'example.com' } }, endlessly);
@@ -74,9 +85,15 @@ describe('POST /v1/compare', () => {
 
   it('fails with the error of a capture, the side that it is for, and its job', async () => {
     const job = aFailedJob();
-    const { status, json, orders } = await post({ before: { url: 'example.com' }, after: BASE64 }, { submit: async () => job });
+    const { status, json, orders } = await post(
+      { before: { url: 'example.com' }, after: BASE64 },
+      { submit: async () => job },
+    );
     expect(status).toBe(502);
-    expect(json.error).toMatchObject({ code: 'target_error', details: { status: 500, picture: 'before', job_id: job.id } });
+    expect(json.error).toMatchObject({
+      code: 'target_error',
+      details: { status: 500, picture: 'before', job_id: job.id },
+    });
     expect(orders).toEqual([]);
   });
 
@@ -84,9 +101,17 @@ describe('POST /v1/compare', () => {
     [{}, 'before', 'is required'],
     [{ before: BASE64, after: 5 }, 'after', /must be/],
     [{ before: BASE64, after: 'https://example.com/cat.png' }, 'after', /must be the id of a job/],
-    [{ before: BASE64, after: { url: 'example.com', full_pages: true } }, 'after.full_pages', /Did you mean|Unknown field/],
+    [
+      { before: BASE64, after: { url: 'example.com', full_pages: true } },
+      'after.full_pages',
+      /Did you mean|Unknown field/,
+    ],
     [{ before: { url: 'example.com', quality: 0 }, after: BASE64 }, 'before.quality', /at least 1/],
-    [{ before: BASE64, after: { url: 'example.com', format: 'pdf' } }, 'after.format', 'must be png, jpeg or webp in a comparison'],
+    [
+      { before: BASE64, after: { url: 'example.com', format: 'pdf' } },
+      'after.format',
+      'must be png, jpeg or webp in a comparison',
+    ],
     [{ before: BASE64, after: BASE64, threshold: 2 }, 'threshold', /at most 1/],
     [{ before: BASE64, after: BASE64, mask: [{ x: -1, y: 0, width: 5, height: 5 }] }, 'mask.0.x', /at least 0/],
     [{ before: BASE64, after: BASE64, fail_over: 1 }, 'fail_over', /Unknown field/],
@@ -105,13 +130,18 @@ describe('POST /v1/compare', () => {
     const large = Buffer.alloc(8_000_000).toString('base64');
     expect((await post({ before: large, after: large })).status).toBe(200);
     expect((await post({ before: BASE64, after: Buffer.alloc(8_000_001).toString('base64') })).status).toBe(400);
-    expect((await post({ before: `${large}${large}${large}`, after: BASE64 })).json.error).toMatchObject({ code: 'invalid_request' });
+    expect((await post({ before: `${large}${large}${large}`, after: BASE64 })).json.error).toMatchObject({
+      code: 'invalid_request',
+    });
   });
 
   it('refuses a picture that does not exist before it captures the other one', async () => {
     const missing = new CaptureError({ code: 'invalid_request', status: 404, message: 'There is none.' });
     const find = () => Promise.reject(missing);
-    const { status, services } = await post({ before: { url: 'example.com' }, after: newId('job') }, { comparisons: { find } });
+    const { status, services } = await post(
+      { before: { url: 'example.com' }, after: newId('job') },
+      { comparisons: { find } },
+    );
     expect({ status, submitted: services.submitted }).toEqual({ status: 404, submitted: [] });
   });
 
@@ -125,7 +155,9 @@ describe('POST /v1/compare', () => {
       expect(taken).toBe(1);
       return aCompletedJob();
     };
-    expect((await post({ before: BASE64, after: { url: 'example.com' } }, { submit, comparisons: { enter } })).status).toBe(200);
+    expect(
+      (await post({ before: BASE64, after: { url: 'example.com' } }, { submit, comparisons: { enter } })).status,
+    ).toBe(200);
     expect(taken).toBe(0);
     const full = () => {
       throw new CaptureError({ code: 'rate_limited', message: 'Too many.', retryAfterSeconds: 5 });
@@ -135,7 +167,8 @@ describe('POST /v1/compare', () => {
   });
 
   it('names the jobs of its captures in a later error, and derives their idempotency keys from that of the request', async () => {
-    const failing = () => Promise.reject(new CaptureError({ code: 'rate_limited', message: 'No memory.', retryAfterSeconds: 5 }));
+    const failing = () =>
+      Promise.reject(new CaptureError({ code: 'rate_limited', message: 'No memory.', retryAfterSeconds: 5 }));
     const sides = { before: { url: 'example.com/a' }, after: { url: 'example.com/b' } };
     const keyed = { headers: { 'idempotency-key': 'order-1' } };
     const first = await post(sides, { comparisons: { compare: failing } }, keyed);
@@ -143,7 +176,8 @@ describe('POST /v1/compare', () => {
       code: 'rate_limited',
       details: { job_ids: { before: expect.stringMatching(/^job_/), after: expect.stringMatching(/^job_/) } },
     });
-    const keysOf = ({ services }: typeof first) => services.submitted.map(({ context }) => context.idempotencyKey).sort();
+    const keysOf = ({ services }: typeof first) =>
+      services.submitted.map(({ context }) => context.idempotencyKey).sort();
     const second = await post(sides, {}, keyed);
     expect(keysOf(second)).toEqual(keysOf(first));
     expect(new Set(keysOf(first)).size).toBe(2);

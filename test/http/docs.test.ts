@@ -85,8 +85,13 @@ describe('openapi.json', () => {
 
   it('passes the lint of redocly without an error', async () => {
     const { lintFromString, createConfig } = await import('@redocly/openapi-core');
-    const problems = await lintFromString({ source: JSON.stringify(document), config: await createConfig({ extends: ['recommended'] }) });
-    expect(problems.filter(({ severity }) => severity === 'error').map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
+    const problems = await lintFromString({
+      source: JSON.stringify(document),
+      config: await createConfig({ extends: ['recommended'] }),
+    });
+    expect(
+      problems.filter(({ severity }) => severity === 'error').map(({ ruleId, message }) => `${ruleId}: ${message}`),
+    ).toEqual([]);
   });
 });
 
@@ -104,9 +109,18 @@ describe('the documentation', () => {
     const page = await (await fetch(served.url)).text();
     expect(page).toContain('This is a stillframe server');
     expect(page).toContain('curl http://shots.example/v1/screenshot');
-    const links = [...page.matchAll(/<h2><a href="([^"]+)"|<a href="(docs[^"]*)"/g)].flatMap(([, one, other]) => one ?? other ?? []);
+    const links = [...page.matchAll(/<h2><a href="([^"]+)"|<a href="(docs[^"]*)"/g)].flatMap(
+      ([, one, other]) => one ?? other ?? [],
+    );
     expect(links).toEqual(
-      expect.arrayContaining(['docs', 'docs/api', 'docs/options', 'docs/reference', 'docs/mcp', 'docs/production#the-console']),
+      expect.arrayContaining([
+        'docs',
+        'docs/api',
+        'docs/options',
+        'docs/reference',
+        'docs/mcp',
+        'docs/production#the-console',
+      ]),
     );
   });
 
@@ -141,7 +155,13 @@ describe('the documentation', () => {
         await page.setViewportSize({ width, height: 900 });
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       }
-      for (const path of ['/docs', '/', '/docs/errors', '/docs/search?q=capture', ...names.map((name) => `/docs/${name}`)]) {
+      for (const path of [
+        '/docs',
+        '/',
+        '/docs/errors',
+        '/docs/search?q=capture',
+        ...names.map((name) => `/docs/${name}`),
+      ]) {
         await page.goto(served.url + path);
         expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(375);
       }
@@ -174,9 +194,14 @@ describe('the pages of docs/', () => {
       expect(answer.status, url.href).toBe(200);
       return await answer.text();
     };
-    const found = ['/', '/docs', '/docs/reference', '/docs/errors', ...names.map((name) => `/docs/${name}`), '/docs/search?q=capture'].map(
-      (path) => new URL(path, served.url),
-    );
+    const found = [
+      '/',
+      '/docs',
+      '/docs/reference',
+      '/docs/errors',
+      ...names.map((name) => `/docs/${name}`),
+      '/docs/search?q=capture',
+    ].map((path) => new URL(path, served.url));
     const pages = new Map(await Promise.all(found.map(async (url) => [url.href, await read(url)] as const)));
     for (const [from, page] of pages) {
       for (const [, href = ''] of page.matchAll(HREF)) {
@@ -190,7 +215,8 @@ describe('the pages of docs/', () => {
   });
 
   it('are searched, those first whose headings have the words', async () => {
-    const search = async (query: string) => (await ask(fakeServices(), `/docs/search?q=${encodeURIComponent(query)}`)).text;
+    const search = async (query: string) =>
+      (await ask(fakeServices(), `/docs/search?q=${encodeURIComponent(query)}`)).text;
     const results = (page: string) => [...page.matchAll(/<h2><a href="\.\.\/docs\/?([^"]*)"/g)].map(([, href]) => href);
     const first = async (query: string) => results(await search(query))[0];
     expect(await first('SIGNATURE verify')).toBe('webhooks#verify-the-signature');
@@ -224,13 +250,17 @@ describe('a page in a browser', () => {
       expect(await row.locator('th code').textContent()).toBe('pdf.prefer_css_page_size');
       expect(await page.evaluate("document.querySelector('tr:target').getBoundingClientRect().top")).toBeLessThan(200);
       const background = (at: string) => page.locator(at).evaluate((cell) => getComputedStyle(cell).backgroundColor);
-      expect(await background('tr:target td:last-child')).not.toBe(await background('tr:not(:target) td:last-child >> nth=0'));
+      expect(await background('tr:target td:last-child')).not.toBe(
+        await background('tr:not(:target) td:last-child >> nth=0'),
+      );
       const broken = `[...document.querySelectorAll('.prose tbody th code')].filter((name) => name.getClientRects().length > 1).length`;
       for (const width of [1280, 768, 390]) {
         await page.setViewportSize({ width, height: 844 });
         expect(await page.evaluate(broken), String(width)).toBe(0);
       }
-      const tops = await page.evaluate("['.prose', '#contents'].map((each) => document.querySelector(each).getBoundingClientRect().top)");
+      const tops = await page.evaluate(
+        "['.prose', '#contents'].map((each) => document.querySelector(each).getBoundingClientRect().top)",
+      );
       expect((tops as number[])[0]).toBeLessThan((tops as number[])[1] ?? 0);
       await page.goto(`${served.url}/docs`);
       await page.click('.prose pre button >> nth=0');
@@ -241,31 +271,36 @@ describe('a page in a browser', () => {
     }
   });
 
-  it.each(['/docs', '/docs/options', '/docs/errors', '/docs/search?q=pdf'])('has no violation of WCAG 2.2 AA at %s', async (path) => {
-    await using served = await serveApp(fakeServices());
-    const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
-    try {
-      const page = await browser.newPage();
-      await page.goto(served.url + path);
-      await page.evaluate(axe.source);
-      for (const [colorScheme, width] of [
-        ['light', 390],
-        ['dark', 1280],
-      ] as const) {
-        await page.emulateMedia({ colorScheme });
-        await page.setViewportSize({ width, height: 800 });
-        const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-        const run = `axe.run(document, { runOnly: { type: 'tag', values: ${JSON.stringify(tags)} } })`;
-        const { violations } = (await page.evaluate(run)) as { violations: { id: string; nodes: { target: string[] }[] }[] };
-        expect(
-          violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`)),
-          colorScheme,
-        ).toEqual([]);
+  it.each(['/docs', '/docs/options', '/docs/errors', '/docs/search?q=pdf'])(
+    'has no violation of WCAG 2.2 AA at %s',
+    async (path) => {
+      await using served = await serveApp(fakeServices());
+      const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
+      try {
+        const page = await browser.newPage();
+        await page.goto(served.url + path);
+        await page.evaluate(axe.source);
+        for (const [colorScheme, width] of [
+          ['light', 390],
+          ['dark', 1280],
+        ] as const) {
+          await page.emulateMedia({ colorScheme });
+          await page.setViewportSize({ width, height: 800 });
+          const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+          const run = `axe.run(document, { runOnly: { type: 'tag', values: ${JSON.stringify(tags)} } })`;
+          const { violations } = (await page.evaluate(run)) as {
+            violations: { id: string; nodes: { target: string[] }[] }[];
+          };
+          expect(
+            violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`)),
+            colorScheme,
+          ).toEqual([]);
+        }
+      } finally {
+        await browser.close();
       }
-    } finally {
-      await browser.close();
-    }
-  });
+    },
+  );
 });
 
 function walk(value: Json, visit: (object: JsonObject) => void): void {

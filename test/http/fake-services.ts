@@ -30,8 +30,16 @@ const SCOPES_OF: Record<keyof typeof KEYS, Scope[]> = {
   other: ['screenshot:write', 'jobs:read'],
 };
 const STORED_KEYS = Object.entries(SCOPES_OF).map(([name, scopes]): ApiKey & { hash: string } => ({
-  ...{ id: `key_${name}`, label: name, scopes, prefix: 'sf_live_', hash: hashApiKey(KEYS[name as keyof typeof KEYS]) },
-  ...{ accountId: 'acc_1', accountName: 'default', createdAt: 1, revokedAt: null, linksLimit: null },
+  id: `key_${name}`,
+  label: name,
+  scopes,
+  prefix: 'sf_live_',
+  hash: hashApiKey(KEYS[name as keyof typeof KEYS]),
+  accountId: 'acc_1',
+  accountName: 'default',
+  createdAt: 1,
+  revokedAt: null,
+  linksLimit: null,
 }));
 
 export function aCapture(changes: Partial<CaptureData> = {}): CaptureData {
@@ -48,7 +56,14 @@ export function aCapture(changes: Partial<CaptureData> = {}): CaptureData {
     artifact: 'abcdefghijklmnopqrstuvwxyz012345.webp',
     region: null,
     egressCountry: null,
-    diagnostics: { algorithm: 'native', sections: 1, deviceScaleFactor: 2, scrollHeight: 720, stoppedReason: 'viewport', truncated: false },
+    diagnostics: {
+      algorithm: 'native',
+      sections: 1,
+      deviceScaleFactor: 2,
+      scrollHeight: 720,
+      stoppedReason: 'viewport',
+      truncated: false,
+    },
     inspection: null,
     ...changes,
   };
@@ -181,7 +196,8 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
     }),
     comparisons: {
       enter: () => ({ [Symbol.dispose]: () => undefined }),
-      find: async ({ source }) => (source.kind === 'job' ? { kind: 'artifact', name: `${'j'.repeat(32)}.webp` } : source),
+      find: async ({ source }) =>
+        source.kind === 'job' ? { kind: 'artifact', name: `${'j'.repeat(32)}.webp` } : source,
       compare: async () => ({
         comparison: { same: true, share: 0, pixels: 0, regions: [], before: SQUARE, after: SQUARE },
         artifact: null,
@@ -221,7 +237,11 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
 }
 
 /** Services with this compatible API, whose captures have the bytes `picture`. */
-export function servicesWithApi(api: CompatibleApi, changes: FakeChanges = {}, config: Partial<AppServices['config']> = {}): FakeServices {
+export function servicesWithApi(
+  api: CompatibleApi,
+  changes: FakeChanges = {},
+  config: Partial<AppServices['config']> = {},
+): FakeServices {
   const services = fakeServices(changes);
   services.files.set(aCapture().artifact, Buffer.from('picture'));
   Object.assign(services.config, { compatibleApis: [api], ...config });
@@ -276,7 +296,12 @@ export const HEALTHY = {
 /** Limits with these bursts, or with one that no test reaches. */
 export function limitsOf(bursts: { submissions?: number; reads?: number; failures?: number }): AppServices['limits'] {
   const { submissions = 1_000_000, reads = 1_000_000, failures = 1_000_000 } = bursts;
-  return { submissions: meter(120, submissions), reads: meter(600, reads), links: meter(120, 1_000_000), failures: meter(30, failures) };
+  return {
+    submissions: meter(120, submissions),
+    reads: meter(600, reads),
+    links: meter(120, 1_000_000),
+    failures: meter(30, failures),
+  };
 }
 
 /** A bucket that never refills. */
@@ -336,7 +361,13 @@ export async function ask(services: AppServices, path: string, { method, headers
   const content = Buffer.from(await answer.arrayBuffer());
   const text = content.toString();
   const isJson = /^application\/(?:\w+\+)?json/.test(answer.headers.get('content-type') ?? '');
-  return { status: answer.status, headers: answer.headers, content, text, json: isJson && text !== '' ? JSON.parse(text) : null };
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    content,
+    text,
+    json: isJson && text !== '' ? JSON.parse(text) : null,
+  };
 }
 
 /** Something that a test waits for, and the function that ends the wait. */

@@ -10,7 +10,8 @@ const config = {
   allowedHosts: ['stillframe'],
   gotenbergUpstream: 'http://127.0.0.1:9',
 };
-const form = (...parts: string[]) => `${parts.map((part) => `--b\r\ncontent-disposition: form-data; ${part}\r\n`).join('')}--b--\r\n`;
+const form = (...parts: string[]) =>
+  `${parts.map((part) => `--b\r\ncontent-disposition: form-data; ${part}\r\n`).join('')}--b--\r\n`;
 const PAGE = form('name="files"; filename="index.html"\r\n\r\n<p>Hello</p>');
 const MULTIPART = 'multipart/form-data; boundary=b';
 const RENDER = 'GET /render?url=https://example.com/';
@@ -25,10 +26,17 @@ const REQUESTS: [line: string, type?: string, body?: string][] = [
 ];
 
 /** Sends exactly these bytes. */
-async function send(services: FakeServices, [line, type, body]: (typeof REQUESTS)[number], lines: readonly string[], version = '1.1') {
+async function send(
+  services: FakeServices,
+  [line, type, body]: (typeof REQUESTS)[number],
+  lines: readonly string[],
+  version = '1.1',
+) {
   await using served = await serveApp(services);
   const own = type === undefined ? [] : [`Content-Type: ${type}`, `Content-Length: ${body?.length}`];
-  const client = new RawClient(served.port).send(`${[`${line} HTTP/${version}`, ...lines, ...own].join('\r\n')}\r\n\r\n${body ?? ''}`);
+  const client = new RawClient(served.port).send(
+    `${[`${line} HTTP/${version}`, ...lines, ...own].join('\r\n')}\r\n\r\n${body ?? ''}`,
+  );
   const { status } = await client.answer();
   client.socket.destroy();
   return status;
@@ -38,8 +46,26 @@ const aServer = (changes = {}) => servicesWithApi('grafana', changes, config);
 
 describe('what has no key of its own', () => {
   it.each([
-    ...['evil.test', 'evil.test:3000', 'localhost.evil.test', '127.0.0.1.evil.test', 'stillframe.evil.test', 'shots.example.evil.test'],
-    ...['localhost.', 'notlocalhost', '0x7f.1', '2130706433', '127.1', 'shots.example:81', 'a@localhost', '[::1', '[evil.test]', '::1'],
+    ...[
+      'evil.test',
+      'evil.test:3000',
+      'localhost.evil.test',
+      '127.0.0.1.evil.test',
+      'stillframe.evil.test',
+      'shots.example.evil.test',
+    ],
+    ...[
+      'localhost.',
+      'notlocalhost',
+      '0x7f.1',
+      '2130706433',
+      '127.1',
+      'shots.example:81',
+      'a@localhost',
+      '[::1',
+      '[evil.test]',
+      '::1',
+    ],
   ])('is refused to the Host %s, which others could have rebound', async (host) => {
     for (const request of REQUESTS) {
       const services = aServer();
@@ -48,12 +74,19 @@ describe('what has no key of its own', () => {
     }
   });
 
-  it.each(['localhost', 'LOCALHOST:3000', '127.0.0.1:3000', '[::1]:3000', '10.1.2.3', '[2001:db8::1]', 'shots.example', 'stillframe:3000'])(
-    'is answered to the Host %s',
-    async (host) => {
-      for (const request of REQUESTS) expect([request[0], await send(aServer(), request, [`Host: ${host}`])]).not.toContain(403);
-    },
-  );
+  it.each([
+    'localhost',
+    'LOCALHOST:3000',
+    '127.0.0.1:3000',
+    '[::1]:3000',
+    '10.1.2.3',
+    '[2001:db8::1]',
+    'shots.example',
+    'stillframe:3000',
+  ])('is answered to the Host %s', async (host) => {
+    for (const request of REQUESTS)
+      expect([request[0], await send(aServer(), request, [`Host: ${host}`])]).not.toContain(403);
+  });
 
   it.each([
     ['Origin: http://evil.test'],
@@ -107,5 +140,7 @@ it('a key of the request itself is enough', async () => {
 
 it('the metrics that only this machine may read are refused to pages of other origins', async () => {
   const at = (...lines: string[]) => send(aServer(), ['GET /metrics'], ['Host: localhost:3000', ...lines]);
-  expect([await at(), await at('Origin: http://evil.test'), await at('Sec-Fetch-Site: same-site')]).toEqual([200, 403, 403]);
+  expect([await at(), await at('Origin: http://evil.test'), await at('Sec-Fetch-Site: same-site')]).toEqual([
+    200, 403, 403,
+  ]);
 });

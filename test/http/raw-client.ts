@@ -49,7 +49,9 @@ export class RawClient {
         resolve(answer);
       };
       this.#listeners.add(look);
-      void this.#closed.then((all) => (parseAnswer(all) === null ? reject(new Error(`no answer: ${JSON.stringify(all)}`)) : look()));
+      void this.#closed.then((all) =>
+        parseAnswer(all) === null ? reject(new Error(`no answer: ${JSON.stringify(all)}`)) : look(),
+      );
       look();
     });
     return this.#inTime(answered, 'no answer');
@@ -70,5 +72,9 @@ export function parseAnswer(text: string): RawAnswer | null {
   );
   const body = text.slice(end + 4);
   if (body.length < Number(headers['content-length'] ?? 0)) return null;
-  return { status: Number(first.split(' ')[1]), headers, body: body.slice(0, Number(headers['content-length'] ?? body.length)) };
+  return {
+    status: Number(first.split(' ')[1]),
+    headers,
+    body: body.slice(0, Number(headers['content-length'] ?? body.length)),
+  };
 }

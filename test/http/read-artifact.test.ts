@@ -11,7 +11,10 @@ async function get(headers: Record<string, string> = {}, { method = 'GET', name 
   const services = fakeServices();
   services.files.set(NAME, CONTENT);
   services.gone.add(`gone${NAME}`);
-  const answer = await ask(services, `/artifacts/${name}`, { method, headers: { authorization: undefined, ...headers } });
+  const answer = await ask(services, `/artifacts/${name}`, {
+    method,
+    headers: { authorization: undefined, ...headers },
+  });
   expect(services.openStreams).toBe(0);
   return { ...answer, streams: services.streams };
 }
@@ -85,7 +88,8 @@ describe('GET /artifacts/{name}', () => {
     const range = 'bytes=0-9';
     const statusOf = async (condition: string) => (await get({ range, 'if-range': condition })).status;
     for (const condition of [`"${NAME}"`, MODIFIED]) expect(await statusOf(condition)).toBe(206);
-    for (const condition of [`W/"${NAME}"`, '"other"', 'Tue, 14 Nov 2023 22:13:21 GMT']) expect(await statusOf(condition)).toBe(200);
+    for (const condition of [`W/"${NAME}"`, '"other"', 'Tue, 14 Nov 2023 22:13:21 GMT'])
+      expect(await statusOf(condition)).toBe(200);
   });
 
   it('answers 304 to a copy that is still good', async () => {
@@ -101,15 +105,16 @@ describe('GET /artifacts/{name}', () => {
     expect((await get({ 'if-modified-since': MODIFIED, 'if-none-match': '"other"' })).status).toBe(200);
   });
 
-  it.each([...['.exe', '', '.png%00', '.png'].map((end) => 'x'.repeat(32) + end), `..%2f${'x'.repeat(32)}.png`, `${'x'.repeat(129)}.png`])(
-    'answers 404 to %s',
-    async (name) => {
-      const answer = await get({}, { name });
-      expect(answer.status).toBe(404);
-      expect(answer.headers.get('cache-control')).toBe('no-store');
-      expect(answer.json.error.code).toBe('invalid_request');
-    },
-  );
+  it.each([
+    ...['.exe', '', '.png%00', '.png'].map((end) => 'x'.repeat(32) + end),
+    `..%2f${'x'.repeat(32)}.png`,
+    `${'x'.repeat(129)}.png`,
+  ])('answers 404 to %s', async (name) => {
+    const answer = await get({}, { name });
+    expect(answer.status).toBe(404);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.json.error.code).toBe('invalid_request');
+  });
 
   it('answers 410 to what was there once', async () => {
     const answer = await get({}, { name: `gone${NAME}` });
@@ -125,7 +130,10 @@ describe('GET /artifacts/{name}', () => {
         const artifact = await openPicture(name);
         if (artifact === null || artifact === 'deleted') return artifact;
         const content = services.files.get(name) ?? Buffer.alloc(0);
-        return { ...artifact, lend: (range) => ({ content: content.subarray(range?.start, (range?.end ?? Infinity) + 1), release }) };
+        return {
+          ...artifact,
+          lend: (range) => ({ content: content.subarray(range?.start, (range?.end ?? Infinity) + 1), release }),
+        };
       };
     });
   }

@@ -26,7 +26,11 @@ describe('startHttp', () => {
     ['no HTTP at all', 'HELO there\r\n\r\n', 400],
     ['no Host', 'GET /livez HTTP/1.1\r\n\r\n', 400],
     ['an expectation that nobody knows', 'GET /nowhere HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\n\r\n', 404],
-    ['length and chunks', 'POST /v1/screenshot HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n', 400],
+    [
+      'length and chunks',
+      'POST /v1/screenshot HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n',
+      400,
+    ],
     ['too much header', `GET /livez HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
     ['a backslash in the path', 'GET /\\livez HTTP/1.1\r\nhost: x\r\n\r\n', 400],
   ])('answers %s in the envelope', async (_name, text, status) => {
@@ -46,7 +50,11 @@ describe('startHttp', () => {
     };
     await using served = await serveApp(services);
     const half = 'x'.repeat(11_000_000);
-    const lines = [`content-length: ${2 * half.length}`, 'content-type: application/json', `authorization: Bearer ${KEYS.full}`];
+    const lines = [
+      `content-length: ${2 * half.length}`,
+      'content-type: application/json',
+      `authorization: Bearer ${KEYS.full}`,
+    ];
     const client = new RawClient(served.port);
     client.send(`POST /v1/compare HTTP/1.1\r\nhost: x\r\n${lines.join('\r\n')}\r\n\r\n${half}`);
     expect((await client.answer()).status).toBe(503);
@@ -73,11 +81,16 @@ describe('startHttp', () => {
   });
 
   it('lets an answer take longer than a request may', async () => {
-    const waitForJob = (job: ReturnType<typeof aJob>) => new Promise<typeof job>((resolve) => setTimeout(() => resolve(job), 700));
+    const waitForJob = (job: ReturnType<typeof aJob>) =>
+      new Promise<typeof job>((resolve) => setTimeout(() => resolve(job), 700));
     const services = fakeServices({ submit: async () => aJob(), waitForJob });
     await using served = await serveApp(services, { headersTimeoutMs: 100, requestTimeoutMs: 200 });
     const headers = { authorization: `Bearer ${KEYS.full}`, 'content-type': 'application/json' };
-    const answer = await fetch(`${served.url}/v1/screenshot`, { method: 'POST', headers, body: '{"url":"example.com"}' });
+    const answer = await fetch(`${served.url}/v1/screenshot`, {
+      method: 'POST',
+      headers,
+      body: '{"url":"example.com"}',
+    });
     expect(answer.status).toBe(202);
   });
 
@@ -286,7 +299,9 @@ describe('startHttp', () => {
   it('serves the next request of a connection after refusing one with a body', async () => {
     await using served = await serveApp(fakeServices());
     const body = 'x'.repeat(1000);
-    const client = new RawClient(served.port).send(`POST /v1/screenshot HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n${body}`);
+    const client = new RawClient(served.port).send(
+      `POST /v1/screenshot HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n${body}`,
+    );
     expect((await client.answer()).status).toBe(401);
     client.send(head('/livez', 'connection: close\r\n'));
     expect(await client.closed).toContain('"alive":true');

@@ -25,7 +25,10 @@ function bodyOf(parts: readonly Part[]): Buffer {
 async function post(parts: readonly Part[] | Buffer, services: FakeServices = fakeServices(), headers = {}) {
   const body = new Uint8Array(Buffer.isBuffer(parts) ? parts : bodyOf(parts));
   return {
-    ...(await ask(services, '/v1/screenshot', { headers: { 'content-type': 'multipart/form-data; boundary=b', ...headers }, body })),
+    ...(await ask(services, '/v1/screenshot', {
+      headers: { 'content-type': 'multipart/form-data; boundary=b', ...headers },
+      body,
+    })),
     services,
   };
 }
@@ -33,7 +36,12 @@ async function post(parts: readonly Part[] | Buffer, services: FakeServices = fa
 describe('POST /v1/screenshot with files', () => {
   it('takes the request and the files in any order, with types and charsets by their names and content', async () => {
     const css = Buffer.from('/* \xe9 */', 'latin1');
-    const { status, services } = await post([file('a/b c.CSS', css), INDEX, request({ format: 'png' }), file('data.unknown', '')]);
+    const { status, services } = await post([
+      file('a/b c.CSS', css),
+      INDEX,
+      request({ format: 'png' }),
+      file('data.unknown', ''),
+    ]);
     expect(status).toBe(200);
     const [{ submission, context } = expect.fail()] = services.submitted;
     expect(submission.options).toMatchObject({ format: 'png', url: 'http://html.invalid/', html: null });
@@ -60,7 +68,11 @@ describe('POST /v1/screenshot with files', () => {
     ['the same name twice', [INDEX, INDEX], 'name of another file'],
     ['a file without a name', [['name="files"', 'x'], INDEX], 'file name'],
     ['two requests', [request({}), request({}), INDEX], 'more than one part `request`'],
-    ['a request that is too large', [request(' '.repeat(262_145)), INDEX], 'The part `request` is larger than 262144 bytes'],
+    [
+      'a request that is too large',
+      [request(' '.repeat(262_145)), INDEX],
+      'The part `request` is larger than 262144 bytes',
+    ],
     ['a request that is no JSON', [request('{"format":png}'), INDEX], 'The part `request` is not valid JSON'],
     ['an empty request', [request(''), INDEX], 'The part `request` is empty'],
     ['a request that is no object', [request('["png"]'), INDEX], 'The part `request` must be a JSON object'],
@@ -106,7 +118,9 @@ describe('POST /v1/screenshot with files', () => {
     await new Promise<void>((resolve, reject) => {
       const headers = { authorization: `Bearer ${KEYS.full}`, 'content-type': 'multipart/form-data; boundary=b' };
       const sent = sendHttp(`${served.url}/v1/screenshot`, { method: 'POST', headers }, (answer) => {
-        answer.resume().once('end', () => (answer.statusCode === 200 ? resolve() : reject(new Error(String(answer.statusCode)))));
+        answer
+          .resume()
+          .once('end', () => (answer.statusCode === 200 ? resolve() : reject(new Error(String(answer.statusCode)))));
       });
       sent.once('error', reject);
       sent.write(bodyOf([INDEX]).subarray(0, -7));
@@ -134,6 +148,7 @@ describe('POST /v1/screenshot with files', () => {
     const waiting = post([INDEX], services);
     taken.pop()?.[Symbol.dispose]();
     expect((await waiting).status).toBe(200);
-    for (const status of [200, 200, 400, 200]) expect((await post(status === 400 ? [] : [INDEX], services)).status).toBe(status);
+    for (const status of [200, 200, 400, 200])
+      expect((await post(status === 400 ? [] : [INDEX], services)).status).toBe(status);
   });
 });

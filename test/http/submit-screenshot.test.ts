@@ -2,7 +2,17 @@ import pTimeout from 'p-timeout';
 import { describe, expect, it } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { REQUEST_ID_PATTERN } from '../../src/contract/limits.js';
-import { aCompletedJob, aFailedJob, aJob, ask, type FakeServices, fakeServices, gate, KEYS, serveApp } from './fake-services.js';
+import {
+  aCompletedJob,
+  aFailedJob,
+  aJob,
+  ask,
+  type FakeServices,
+  fakeServices,
+  gate,
+  KEYS,
+  serveApp,
+} from './fake-services.js';
 import { RawClient } from './raw-client.js';
 
 interface Posting {
@@ -44,7 +54,10 @@ describe('POST /v1/screenshot', () => {
     expect(answer.json.request_id).toBe(answer.headers.get('x-request-id'));
     expect(answer.json.data.cdn_url).toBe('http://shots.example/artifacts/abcdefghijklmnopqrstuvwxyz012345.webp');
     expect(services.submitted[0]?.submission.options.url).toBe('https://example.com/');
-    expect(services.submitted[0]?.context).toMatchObject({ idempotencyKey: 'a.B_c-9', principal: { keyId: 'key_full' } });
+    expect(services.submitted[0]?.context).toMatchObject({
+      idempotencyKey: 'a.B_c-9',
+      principal: { keyId: 'key_full' },
+    });
   });
 
   it('asks for a report of the changes with explain=1, and refuses other values', async () => {
@@ -108,13 +121,25 @@ describe('POST /v1/screenshot', () => {
     [0, '1'],
     [0.2, '1'],
     [4.2, '5'],
-  ])('passes on a refusal with its Retry-After of %d s in whole seconds, at least one', async (retryAfterSeconds, header) => {
-    const overloaded = new CaptureError({ code: 'internal_error', status: 503, message: 'Too much is waiting.', retryAfterSeconds });
-    const answer = await post(fakeServices({ submit: () => Promise.reject(overloaded) }), {});
-    expect(answer.status).toBe(503);
-    expect(answer.headers.get('retry-after')).toBe(header);
-    expect(answer.json.error).toMatchObject({ code: 'internal_error', retriable: true, message: 'Too much is waiting.' });
-  });
+  ])(
+    'passes on a refusal with its Retry-After of %d s in whole seconds, at least one',
+    async (retryAfterSeconds, header) => {
+      const overloaded = new CaptureError({
+        code: 'internal_error',
+        status: 503,
+        message: 'Too much is waiting.',
+        retryAfterSeconds,
+      });
+      const answer = await post(fakeServices({ submit: () => Promise.reject(overloaded) }), {});
+      expect(answer.status).toBe(503);
+      expect(answer.headers.get('retry-after')).toBe(header);
+      expect(answer.json.error).toMatchObject({
+        code: 'internal_error',
+        retriable: true,
+        message: 'Too much is waiting.',
+      });
+    },
+  );
 
   it('takes new captures while draining only if other servers capture them', async () => {
     const refused = await post(fakeServices({ draining: () => true }), { body: 'no json' });
@@ -131,7 +156,9 @@ describe('POST /v1/screenshot', () => {
 
   it('refuses two idempotency keys', async () => {
     await using served = await serveApp(fakeServices());
-    const client = new RawClient(served.port).send(head('idempotency-key: a', 'idempotency-key: a', 'content-length: 0'));
+    const client = new RawClient(served.port).send(
+      head('idempotency-key: a', 'idempotency-key: a', 'content-length: 0'),
+    );
     expect((await client.answer()).status).toBe(400);
     client.socket.destroy();
   });
@@ -173,7 +200,8 @@ describe('POST /v1/screenshot', () => {
   });
 
   it('refuses more values than any request has a use for, and lists at most 100 problems', async () => {
-    const fields = (count: number) => `{${Array.from({ length: count }, (_, at) => `"full_page_scroll_${at}":1`).join(',')}}`;
+    const fields = (count: number) =>
+      `{${Array.from({ length: count }, (_, at) => `"full_page_scroll_${at}":1`).join(',')}}`;
     expect((await refusal({ body: fields(5_000) })).message).toContain('more than 2048 values');
     expect((await refusal({ body: fields(2_000) })).details.issues).toHaveLength(100);
   });

@@ -29,7 +29,10 @@ beforeAll(() => {
   // `npm run build` makes them, and the build that precedes the tests does not.
   const build = [TSUP, '--silent', '--config', 'scripts/types.config.ts', '--out-dir', join(source, 'dist')];
   execFileSync(process.execPath, build, { cwd: ROOT });
-  const printed = execFileSync('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', dir], { cwd: source, encoding: 'utf8' });
+  const printed = execFileSync('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', dir], {
+    cwd: source,
+    encoding: 'utf8',
+  });
   tarball = join(dir, (JSON.parse(printed) as { filename: string }[])[0]?.filename ?? '');
   mkdirSync(installed, { recursive: true });
   execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components', '1']);
@@ -111,25 +114,35 @@ const WEB = { lib: ['ES2022', 'ESNext.Disposable', 'DOM', 'DOM.AsyncIterable'], 
 describe('the packed library and client', () => {
   it.each<[string, string, object]>([
     ['an ES module of Node (node16)', 'consumer.mts', { module: 'node16', ...TYPES_OF_NODE }],
-    ['a CommonJS module, which may require ES modules (nodenext)', 'consumer.cts', { module: 'nodenext', ...TYPES_OF_NODE }],
+    [
+      'a CommonJS module, which may require ES modules (nodenext)',
+      'consumer.cts',
+      { module: 'nodenext', ...TYPES_OF_NODE },
+    ],
     ['a bundler without the types of Node', 'consumer.ts', { module: 'esnext', moduleResolution: 'bundler', ...WEB }],
-    ['a resolution that does not know exports', 'consumer.ts', { module: 'esnext', moduleResolution: 'node10', ...TYPES_OF_NODE }],
+    [
+      'a resolution that does not know exports',
+      'consumer.ts',
+      { module: 'esnext', moduleResolution: 'node10', ...TYPES_OF_NODE },
+    ],
   ])('have types for %s', (_, file, options) => {
     writeFileSync(join(project, file), CONSUMER);
     expect(typeProblems(join(project, file), options)).toBe('');
   });
 
-  it.each([DECLARATIONS, ...['client.js', 'client.cjs', 'client.d.ts', 'client.d.cts'].map((name) => `dist/client/${name}`)])(
-    'need nothing else in %s',
-    (name) => {
-      const text = readFileSync(join(installed, name), 'utf8');
-      expect(text.match(/^import .*|\bimport\(.*|\brequire\(.*|\bfrom ['"].*['"];|\bzod\b.*/gm)).toBeNull();
-    },
-  );
+  it.each([
+    DECLARATIONS,
+    ...['client.js', 'client.cjs', 'client.d.ts', 'client.d.cts'].map((name) => `dist/client/${name}`),
+  ])('need nothing else in %s', (name) => {
+    const text = readFileSync(join(installed, name), 'utf8');
+    expect(text.match(/^import .*|\bimport\(.*|\brequire\(.*|\bfrom ['"].*['"];|\bzod\b.*/gm)).toBeNull();
+  });
 
   it('have no problem that arethetypeswrong knows, except that the library is an ES module', async () => {
     const analysis = await checkPackage(createPackageFromTarballData(readFileSync(tarball)));
-    expect('entrypoints' in analysis ? Object.keys(analysis.entrypoints) : null).toEqual(expect.arrayContaining(['.', './client']));
+    expect('entrypoints' in analysis ? Object.keys(analysis.entrypoints) : null).toEqual(
+      expect.arrayContaining(['.', './client']),
+    );
     const problems = 'problems' in analysis ? analysis.problems : [];
     // CommonJS requires it nevertheless, in every Node that the package supports.
     expect(problems.filter((problem) => problem.kind !== 'CJSResolvesToESM' || problem.entrypoint !== '.')).toEqual([]);
@@ -142,7 +155,10 @@ const names = Object.keys(await import('stillframe')).sort();
 console.log(JSON.stringify({ names, started: process.getActiveResourcesInfo().length - before }));`;
     writeFileSync(join(project, 'import.mjs'), program);
     const { stdout } = await run(process.execPath, [join(project, 'import.mjs')]);
-    expect(JSON.parse(stdout)).toEqual({ names: ['CaptureError', 'ConfigError', 'capture', 'openStillframe'], started: 0 });
+    expect(JSON.parse(stdout)).toEqual({
+      names: ['CaptureError', 'ConfigError', 'capture', 'openStillframe'],
+      started: 0,
+    });
   });
 
   // Both load the same files; the one that is not refused starts a browser.
@@ -154,7 +170,13 @@ console.log(JSON.stringify({ names, started: process.getActiveResourcesInfo().le
     await using server = await startStandIn(captured);
     const dataDir = join(dir, 'data');
     rememberBrowsers(dataDir);
-    const settings = JSON.stringify({ dataDir, chromium: ANY_BROWSER.path, browserInstall: false, lists: false, log: 'silent' });
+    const settings = JSON.stringify({
+      dataDir,
+      chromium: ANY_BROWSER.path,
+      browserInstall: false,
+      lists: false,
+      log: 'silent',
+    });
     writeFileSync(
       join(project, file),
       `${load('CaptureError, capture', 'stillframe')}${load('Stillframe', 'stillframe/client')}

@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { CaptureError, type CaptureRequest, capture, openStillframe, type Stillframe } from '../../src/library/stillframe.js';
+import {
+  CaptureError,
+  type CaptureRequest,
+  capture,
+  openStillframe,
+  type Stillframe,
+} from '../../src/library/stillframe.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { startService, type TestService } from '../fixtures/start-service.js';
 import { ANY_BROWSER, rememberBrowsers } from '../render/install/any-browser.js';
@@ -36,7 +42,11 @@ afterAll(async () => {
 
 describe('a capture by the library', () => {
   it('returns the picture with the data of the API', async () => {
-    const { bytes, contentType, ...data } = await stillframe.capture({ url: site.url('/article'), format: 'png', inspect_page: true });
+    const { bytes, contentType, ...data } = await stillframe.capture({
+      url: site.url('/article'),
+      format: 'png',
+      inspect_page: true,
+    });
     expect(contentType).toBe('image/png');
     expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width: 2560, height: 1440 });
     expect(data).toMatchObject({ url: site.url('/article'), format: 'png', width: 2560, height: 1440, cached: false });
@@ -57,8 +67,11 @@ describe('a capture by the library', () => {
     const warned = vi.fn();
     process.on('warning', warned);
     // Node warns of the eleventh listener of a signal.
-    const endless = Array.from({ length: 20 }, () => stillframe.capture({ url: site.url('/endless') }, { signal: stop.signal }));
-    for (const { reason: told } of (await Promise.allSettled(endless)) as PromiseRejectedResult[]) expect(told).toBe(reason);
+    const endless = Array.from({ length: 20 }, () =>
+      stillframe.capture({ url: site.url('/endless') }, { signal: stop.signal }),
+    );
+    for (const { reason: told } of (await Promise.allSettled(endless)) as PromiseRejectedResult[])
+      expect(told).toBe(reason);
     process.off('warning', warned);
     expect(warned).not.toHaveBeenCalled();
   });
@@ -110,7 +123,11 @@ describe('a request that HTTP refuses is refused here', () => {
   it.each<[string, unknown, string]>([
     ['a cycle', Object.assign(cyclic, { self: cyclic }), 'cannot be written as JSON'],
     ['no request', undefined, 'The body is empty'],
-    ['a webhook', { url: 'a.example', webhook: { url: 'https://a.example/', secret: '0123456789abcdef' } }, '`webhook` needs a server'],
+    [
+      'a webhook',
+      { url: 'a.example', webhook: { url: 'https://a.example/', secret: '0123456789abcdef' } },
+      '`webhook` needs a server',
+    ],
   ])('%s is refused too', async (_, request, words) => {
     await expect(stillframe.capture(request as CaptureRequest)).rejects.toThrow(words);
   });
@@ -124,11 +141,16 @@ describe('the engine', () => {
       await using own = await openStillframe({ ...settings(), concurrency: 1 });
       ended = own;
       const arrived = new Promise<void>((done) => site.route('/never', () => done()));
-      running = expect(own.capture({ url: site.url('/never') })).rejects.toMatchObject({ code: 'internal_error', status: 503 });
+      running = expect(own.capture({ url: site.url('/never') })).rejects.toMatchObject({
+        code: 'internal_error',
+        status: 503,
+      });
       await arrived;
     }
     await running;
-    await expect(ended.capture({ url: site.url('/static') })).rejects.toMatchObject({ message: 'stillframe has been closed.' });
+    await expect(ended.capture({ url: site.url('/static') })).rejects.toMatchObject({
+      message: 'stillframe has been closed.',
+    });
     await ended.close();
   });
 
@@ -143,7 +165,9 @@ describe('the engine', () => {
   });
 
   it('is not started for a single invalid capture', async () => {
-    await expect(capture({ url: '' }, { ...settings(), chromium: '/nonexistent' })).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(capture({ url: '' }, { ...settings(), chromium: '/nonexistent' })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
     const { contentType } = await capture({ html: '<h1>Once</h1>', format: 'jpeg' }, settings());
     expect(contentType).toBe('image/jpeg');
   });

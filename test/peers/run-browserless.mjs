@@ -46,7 +46,9 @@ spawnSync(
 );
 const page = (_q, r) => {
   r.setHeader('content-type', 'text/html; charset=utf-8');
-  r.end('<!doctype html><title>one</title><h1>1.1.1.1</h1><p>The free app that makes your Internet faster. <a href="/x">link</a></p>');
+  r.end(
+    '<!doctype html><title>one</title><h1>1.1.1.1</h1><p>The free app that makes your Internet faster. <a href="/x">link</a></p>',
+  );
 };
 const site = http.createServer(page).listen(0, '127.0.0.2');
 await once(site, 'listening');
@@ -54,7 +56,9 @@ const tls = https
   .createServer({ key: fs.readFileSync(`${certDir}/k.pem`), cert: fs.readFileSync(`${certDir}/c.pem`) }, page)
   .listen(0, '127.0.0.2');
 await once(tls, 'listening');
-const dns = await startDns((n) => (['one.one.one.one', 'self-signed.badssl.com', 'cnn.com'].includes(n) ? ['127.0.0.2'] : undefined));
+const dns = await startDns((n) =>
+  ['one.one.one.one', 'self-signed.badssl.com', 'cnn.com'].includes(n) ? ['127.0.0.2'] : undefined,
+);
 const common = {
   STILLFRAME_COMPATIBLE_APIS: 'browserless',
   STILLFRAME_DNS_SERVERS: `127.0.0.1:${dns.port}`,
@@ -202,7 +206,11 @@ function collect(file) {
   it.skip = () => {};
   describe.skip = () => {};
   const hook = (k) => (fn) => stack.at(-1)[k].push(fn);
-  const js = esbuild.transformSync(fs.readFileSync(file, 'utf8'), { loader: 'ts', format: 'cjs', target: 'node20' }).code;
+  const js = esbuild.transformSync(fs.readFileSync(file, 'utf8'), {
+    loader: 'ts',
+    format: 'cjs',
+    target: 'node20',
+  }).code;
   const mod = { exports: {} };
   const req = (id) => {
     if (id === '@browserless.io/browserless')
@@ -287,7 +295,8 @@ for (const route of routes)
         r.status === 'failed' &&
         last &&
         ((last.status === 400 && /requestInterceptors/.test(last.text ?? '')) ||
-          ((last.status === 404 || last.status === 400) && ['scrape', 'function', 'download', 'performance', 'json'].includes(suite)))
+          ((last.status === 404 || last.status === 400) &&
+            ['scrape', 'function', 'download', 'performance', 'json'].includes(suite)))
       ) {
         r.status = 'refused';
       }

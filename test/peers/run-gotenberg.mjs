@@ -11,7 +11,9 @@ import { opt, PROJECT, sleep, startDns, startProduct, tempDir } from './world.mj
 
 const co = process.argv[2];
 const only = new RegExp(opt('--only', '.'), 'i');
-const featRe = new RegExp(opt('--feature', '^(chromium_.*|health|version|root|output_filename|webhook|debug|prometheus_metrics)$'));
+const featRe = new RegExp(
+  opt('--feature', '^(chromium_.*|health|version|root|output_filename|webhook|debug|prometheus_metrics)$'),
+);
 const WORKERS = Number(opt('--workers', '2'));
 const out = opt('--json', '');
 const root = path.join(co, 'test/integration');
@@ -196,8 +198,16 @@ const DOCUMENTED = [
   [/^health$/, /^GET \/health$/, 'documented: only Chromium is reported'],
   [/^version$/, /Basic Auth/, 'documented: /version without a key'],
   [/./, /\(Single Page\)/, 'documented: a single page has all of its content (there, page breaks stay)'],
-  [/./, /localStorage leaks without clearing/, 'here, storage never leaks (the scenario with CHROMIUM_CLEAR_STORAGE passes)'],
-  [/./, /Fail On Resource HTTP Status Codes/, 'needs https://gethttpstatus.com, or /favicon.ico, which the browser here does not ask for'],
+  [
+    /./,
+    /localStorage leaks without clearing/,
+    'here, storage never leaks (the scenario with CHROMIUM_CLEAR_STORAGE passes)',
+  ],
+  [
+    /./,
+    /Fail On Resource HTTP Status Codes/,
+    'needs https://gethttpstatus.com, or /favicon.ico, which the browser here does not ask for',
+  ],
   [/./, /Custom HTTP Headers/, 'documented: extraHttpHeaders with a scope, or for HTML, is refused'],
   [/./, /Download From/, 'documented: downloadFrom is refused'],
 ];
@@ -205,7 +215,8 @@ const DOCUMENTED = [
 function multipart(fields, files) {
   const b = `----ps${crypto.randomBytes(12).toString('hex')}`;
   const parts = [];
-  for (const [n, v] of fields) parts.push(Buffer.from(`--${b}\r\nContent-Disposition: form-data; name="${n}"\r\n\r\n${v}\r\n`));
+  for (const [n, v] of fields)
+    parts.push(Buffer.from(`--${b}\r\nContent-Disposition: form-data; name="${n}"\r\n\r\n${v}\r\n`));
   for (const [n, f] of files) {
     const base = path.basename(f).replace(/\\/g, '\\\\').replace(/"/g, '\\"');
     parts.push(
@@ -301,7 +312,8 @@ async function runScenario(sc, site, servers) {
     }
     fs.mkdirSync(dir, { recursive: true });
     fs.writeFileSync(path.join(dir, path.basename(fn)), r.body);
-    if (r.headers['content-type'] === 'application/zip') sh('unzip', ['-o', '-q', path.join(dir, path.basename(fn)), '-d', dir]);
+    if (r.headers['content-type'] === 'application/zip')
+      sh('unzip', ['-o', '-q', path.join(dir, path.basename(fn)), '-d', dir]);
   };
   const form = (table) => {
     const fields = [],
@@ -309,10 +321,17 @@ async function runScenario(sc, site, servers) {
       headers = {};
     for (const [name, value, kind] of table) {
       if (kind === 'field')
-        fields.push([name, ['downloadFrom', 'url', 'cookies'].includes(name) ? value.replaceAll('%d', site.port) : value]);
+        fields.push([
+          name,
+          ['downloadFrom', 'url', 'cookies'].includes(name) ? value.replaceAll('%d', site.port) : value,
+        ]);
       else if (kind === 'file')
-        files.push([name, value.includes('teststore') ? value.replace('teststore', w.store ?? 'none') : path.join(root, value)]);
-      else headers[name] = /^Gotenberg-Webhook-(Error-|Events-)?Url$/.test(name) ? value.replace('%d', site.port) : value;
+        files.push([
+          name,
+          value.includes('teststore') ? value.replace('teststore', w.store ?? 'none') : path.join(root, value),
+        ]);
+      else
+        headers[name] = /^Gotenberg-Webhook-(Error-|Events-)?Url$/.test(name) ? value.replace('%d', site.port) : value;
     }
     return { fields, files, headers };
   };
@@ -325,9 +344,15 @@ async function runScenario(sc, site, servers) {
       res.adapted = true;
       if (f.files.filter((x) => x[0] === 'files').length > 1) throw new NA('several output files: PDF engines only');
       f.files = [['files', path.join(root, 'testdata/page-1-html/index.html')]];
-    } else if (/^\/forms\/(pdfengines|libreoffice)\//.test(ep)) throw new NA('PDF engines/LibreOffice: passed to an upstream Gotenberg');
+    } else if (/^\/forms\/(pdfengines|libreoffice)\//.test(ep))
+      throw new NA('PDF engines/LibreOffice: passed to an upstream Gotenberg');
     const { body, type } = multipart(f.fields, f.files);
-    const r = await request('POST', server.base + ep, { ...f.headers, 'content-type': type, 'content-length': body.length }, body);
+    const r = await request(
+      'POST',
+      server.base + ep,
+      { ...f.headers, 'content-type': type, 'content-length': body.length },
+      body,
+    );
     r.f = f;
     return r;
   };
@@ -381,7 +406,8 @@ async function runScenario(sc, site, servers) {
     [
       /^all concurrent response status codes should be (\d+)$/,
       (n) => {
-        for (const r of w.many) if (r.status !== +n) throw new Error(`got ${r.status} ${r.body.toString().slice(0, 200)}`);
+        for (const r of w.many)
+          if (r.status !== +n) throw new Error(`got ${r.status} ${r.body.toString().slice(0, 200)}`);
       },
     ],
     [
@@ -390,7 +416,9 @@ async function runScenario(sc, site, servers) {
         const t = new Set(w.many.map((r) => r.headers['gotenberg-trace']));
         if (t.size !== w.many.length) throw new Error('traces not distinct');
         for (const r of w.many) {
-          const c = fs.readdirSync(path.join(w.workdir, r.headers['gotenberg-trace'])).filter((f) => /\.pdf$/.test(f)).length;
+          const c = fs
+            .readdirSync(path.join(w.workdir, r.headers['gotenberg-trace']))
+            .filter((f) => /\.pdf$/.test(f)).length;
           if (c !== +n) throw new Error(`${c} PDFs`);
         }
       },
@@ -410,13 +438,15 @@ async function runScenario(sc, site, servers) {
         if (!row) throw new NA('log entries of Gotenberg');
         const id = /"correlation_id":"(.*)"/.exec(row)[1];
         for (let i = 0; i < 6 && should === 'should' && !server.log().includes(id); i++) await sleep(300);
-        if (should === 'should' && !server.log().includes(id)) throw new NA(`log line with the trace ${id}: not in stillframe's log`);
+        if (should === 'should' && !server.log().includes(id))
+          throw new NA(`log line with the trace ${id}: not in stillframe's log`);
       },
     ],
     [
       /^the response status code should be (\d+)$/,
       (n) => {
-        if (w.resp.status !== +n) throw new Error(`status ${w.resp.status}, expected ${n}: ${w.resp.body.toString('utf8').slice(0, 500)}`);
+        if (w.resp.status !== +n)
+          throw new Error(`status ${w.resp.status}, expected ${n}: ${w.resp.body.toString('utf8').slice(0, 500)}`);
       },
     ],
     [
@@ -450,9 +480,12 @@ async function runScenario(sc, site, servers) {
       (k) => {
         const a = bodyOf(k).toString();
         if (cur.doc === '{version}' ? !/^\d+\.\d+/.test(a) : a !== cur.doc)
-          throw Object.assign(new Error(`body: expected ${JSON.stringify(cur.doc)}, got ${JSON.stringify(a.slice(0, 1200))}`), {
-            text: true,
-          });
+          throw Object.assign(
+            new Error(`body: expected ${JSON.stringify(cur.doc)}, got ${JSON.stringify(a.slice(0, 1200))}`),
+            {
+              text: true,
+            },
+          );
       },
     ],
     [
@@ -460,9 +493,12 @@ async function runScenario(sc, site, servers) {
       (k) => {
         const a = bodyOf(k).toString();
         if (!a.includes(cur.doc))
-          throw Object.assign(new Error(`body: expected to contain ${JSON.stringify(cur.doc)}, got ${JSON.stringify(a.slice(0, 1200))}`), {
-            text: true,
-          });
+          throw Object.assign(
+            new Error(`body: expected to contain ${JSON.stringify(cur.doc)}, got ${JSON.stringify(a.slice(0, 1200))}`),
+            {
+              text: true,
+            },
+          );
       },
     ],
     [
@@ -556,7 +592,8 @@ async function runScenario(sc, site, servers) {
       (n, s) => {
         const has =
           /"\/Outlines"|\/Outlines /.test(sh('qpdf', ['--json', '--json-key=qpdf', file(n)])) &&
-          JSON.parse(spawnSync('qpdf', ['--json', '--json-key=outlines', file(n)], { encoding: 'utf8' }).stdout).outlines.length > 0;
+          JSON.parse(spawnSync('qpdf', ['--json', '--json-key=outlines', file(n)], { encoding: 'utf8' }).stdout)
+            .outlines.length > 0;
         if (has !== (s === 'should')) throw new Error(`outline: ${has}`);
       },
     ],
@@ -731,10 +768,13 @@ await Promise.all(
       }
       r.ms = Date.now() - s0;
       results.push(r);
-      console.log(`${r.status.padEnd(8)} ${r.file}:${r.line} ${r.name}${r.why ? `  [${r.why.slice(0, 120)}]` : ''} ${r.ms} ms`);
+      console.log(
+        `${r.status.padEnd(8)} ${r.file}:${r.line} ${r.name}${r.why ? `  [${r.why.slice(0, 120)}]` : ''} ${r.ms} ms`,
+      );
       for (const g of r.segments ?? [])
         if (g.status === 'failed' || g.status === 'text')
-          for (const f of g.fails) console.log(`    ${g.status} L${f.line ?? ''} ${f.step ?? ''} -> ${f.error.slice(0, 900)}`);
+          for (const f of g.fails)
+            console.log(`    ${g.status} L${f.line ?? ''} ${f.step ?? ''} -> ${f.error.slice(0, 900)}`);
     }
   }),
 );
@@ -747,4 +787,6 @@ const n = (s) => results.filter((r) => r.status === s).length;
 console.log(
   `refused as documented: ${n('refused')}; other error text only: ${n('text')}; documented differences and unclaimed routes: ${n('differs')}; not applicable: ${n('skipped')}`,
 );
-console.log(`${n('passed')} passed, ${n('failed') + n('text')} failed, ${n('skipped') + n('refused') + n('differs')} skipped`);
+console.log(
+  `${n('passed')} passed, ${n('failed') + n('text')} failed, ${n('skipped') + n('refused') + n('differs')} skipped`,
+);

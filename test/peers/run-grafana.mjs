@@ -69,7 +69,8 @@ async function test(name, fn) {
   console.log(`${r.status.padEnd(8)} ${name}${r.error ? `  -> ${r.error}` : ''}${r.note ? `  (${r.note})` : ''}`);
 }
 const eq = (a, b, what) => {
-  if (JSON.stringify(a) !== JSON.stringify(b)) throw new Error(`${what}: expected ${JSON.stringify(b)}, got ${JSON.stringify(a)}`);
+  if (JSON.stringify(a) !== JSON.stringify(b))
+    throw new Error(`${what}: expected ${JSON.stringify(b)}, got ${JSON.stringify(a)}`);
 };
 const ok = (r, s = 200) => {
   if (r.status !== s) throw new Error(`status ${r.status}, expected ${s}: ${r.text}`);
@@ -84,7 +85,11 @@ const pdf = (b) => {
   const t = spawnSync('pdfinfo', [f], { encoding: 'utf8' }).stdout;
   const m = /Page size:\s+([\d.]+) x ([\d.]+)/.exec(t);
   if (!m) throw new Error('not a PDF');
-  return { pages: +/Pages:\s+(\d+)/.exec(t)[1], size: [+m[1], +m[2]], text: spawnSync('pdftotext', [f, '-'], { encoding: 'utf8' }).stdout };
+  return {
+    pages: +/Pages:\s+(\d+)/.exec(t)[1],
+    size: [+m[1], +m[2]],
+    text: spawnSync('pdftotext', [f, '-'], { encoding: 'utf8' }).stdout,
+  };
 };
 const fixPdf = (n) => pdf(fs.readFileSync(path.join(fx, n)));
 const fixPng = (n) => size(fs.readFileSync(path.join(fx, n)));
@@ -103,8 +108,10 @@ for (const [n, t] of [
   ['whitespace token', ' \t'],
   ['wrong token', 'wrong'],
 ])
-  await test(`auth: ${n} is 401`, async () => ok(await get(`/render?url=${encodeURIComponent(G)}`, { token: t, server: keyed }), 401));
-await test('auth: the key as token is 200', async () => ok(await render(P, { encoding: 'png' }, { token: keyed.key, server: keyed })));
+  await test(`auth: ${n} is 401`, async () =>
+    ok(await get(`/render?url=${encodeURIComponent(G)}`, { token: t, server: keyed }), 401));
+await test('auth: the key as token is 200', async () =>
+  ok(await render(P, { encoding: 'png' }, { token: keyed.key, server: keyed })));
 for (const u of ['file:///etc/passwd', 'chrome://version', 'ftp://localhost:21/', 'socket://localhost:8081/'])
   await test(`rejected URL ${u} is 403`, async () => ok(await get(`/render?url=${u}`), 403));
 await test('no url is 400', async () => ok(await get('/render'), 400));
@@ -154,7 +161,9 @@ await test('dashboard png deviceScaleFactor=4 (the default greatest since 2026-0
   eq(await size(r.body), [4000, 2000], 'size');
 });
 await test('csv', async () => {
-  const r = await get(`/render/csv?${new URLSearchParams({ url: `${G}/d-csv/x`, encoding: 'csv', renderKey: 'key', domain: 'grafana' })}`);
+  const r = await get(
+    `/render/csv?${new URLSearchParams({ url: `${G}/d-csv/x`, encoding: 'csv', renderKey: 'key', domain: 'grafana' })}`,
+  );
   if (r.status === 501) throw Object.assign(new Error('refused as documented: 501'), { skip: true });
   ok(r);
 });

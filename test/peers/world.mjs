@@ -39,7 +39,10 @@ export async function startDns(zone) {
       h.writeUInt16BE(1, 4);
       return sock.send(Buffer.concat([h, question]), peer.port, peer.address);
     }
-    const answers = type === 1 ? ips.map((ip) => Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...ip.split('.').map(Number)])) : [];
+    const answers =
+      type === 1
+        ? ips.map((ip) => Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...ip.split('.').map(Number)]))
+        : [];
     h.writeUInt16BE(0x8180, 2);
     h.writeUInt16BE(1, 4);
     h.writeUInt16BE(answers.length, 6);
@@ -71,7 +74,10 @@ export async function startProduct({ env = {}, compatibleApisKey = true } = {}) 
     ...env,
   };
   if (compatibleApisKey) e.STILLFRAME_COMPATIBLE_APIS_KEY = key;
-  const child = spawn(process.execPath, [BIN, 'serve', '--port', String(port)], { env: e, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [BIN, 'serve', '--port', String(port)], {
+    env: e,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let log = '';
   child.stdout.on('data', (d) => (log += d));
   child.stderr.on('data', (d) => (log += d));

@@ -92,7 +92,10 @@ it('the estimate grows with the pixels of one shot, up to the size of a strip', 
 });
 
 it('an animated picture needs memory for its encoder and each of its frames', () => {
-  const [short, long] = [estimate({ animate: { duration: 1_000 } }), estimate({ animate: { duration: 20_000, fps: 30 } })];
+  const [short, long] = [
+    estimate({ animate: { duration: 1_000 } }),
+    estimate({ animate: { duration: 20_000, fps: 30 } }),
+  ];
   expect(short - estimate({ viewport: { deviceScaleFactor: 1 } })).toBeCloseTo(155);
   expect(long - short).toBeCloseTo(295);
 });

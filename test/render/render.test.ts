@@ -27,7 +27,10 @@ async function watchedRig(onStage: (session: PageSession, how: string) => void =
       return { ...lease, release };
     };
   };
-  return { ...(await openRig({ pool: { acquire: watched('acquire'), acquireAlone: watched('acquireAlone') } })), out: () => out };
+  return {
+    ...(await openRig({ pool: { acquire: watched('acquire'), acquireAlone: watched('acquireAlone') } })),
+    out: () => out,
+  };
 }
 
 const lose = (session: PageSession, why: Error) => (session as OpenPageSession).lose(why);
@@ -35,11 +38,33 @@ const lose = (session: PageSession, why: Error) => (session as OpenPageSession).
 describe('a capture', () => {
   it('reports its progress, its times, and its page', async () => {
     rig.progress.length = 0;
-    const rendering = await rig.capture(site.url('/article#section'), { viewport: { width: 640, height: 480, deviceScaleFactor: 2 } });
-    expect(rendering).toMatchObject({ format: 'png', width: 1280, height: 960, egressCountry: null, inspection: null, blockedRequests: 0 });
+    const rendering = await rig.capture(site.url('/article#section'), {
+      viewport: { width: 640, height: 480, deviceScaleFactor: 2 },
+    });
+    expect(rendering).toMatchObject({
+      format: 'png',
+      width: 1280,
+      height: 960,
+      egressCountry: null,
+      inspection: null,
+      blockedRequests: 0,
+    });
     expect(rendering.finalUrl).toBe(site.url('/article#section'));
-    expect(rendering.diagnostics).toMatchObject({ algorithm: 'native', sections: 1, stoppedReason: 'viewport', truncated: false });
-    expect(Object.keys(rendering.timings).sort()).toEqual(['encode', 'navigate', 'run', 'scroll', 'settle', 'shoot', 'stop']);
+    expect(rendering.diagnostics).toMatchObject({
+      algorithm: 'native',
+      sections: 1,
+      stoppedReason: 'viewport',
+      truncated: false,
+    });
+    expect(Object.keys(rendering.timings).sort()).toEqual([
+      'encode',
+      'navigate',
+      'run',
+      'scroll',
+      'settle',
+      'shoot',
+      'stop',
+    ]);
     for (const ms of Object.values(rendering.timings)) expect(ms).toBe(Math.round(ms));
     expect(rig.progress.length).toBeGreaterThan(3);
     expect(rig.progress).toEqual([...rig.progress].sort((a, b) => a - b));
@@ -49,9 +74,12 @@ describe('a capture', () => {
     ['below the view', ''],
     ['in a scroller', 'height:300px;overflow:auto'],
   ])('of an element has its lazy images, all the way down: %s', async (_where, style) => {
-    const image = '<img loading="lazy" src="/image/300x300/ff0000.png?wait=150" style="display:block;width:300px;height:300px">';
+    const image =
+      '<img loading="lazy" src="/image/300x300/ff0000.png?wait=150" style="display:block;width:300px;height:300px">';
     const gap = '<div style="height:4000px">Far above</div>';
-    const url = serve(`<div style="${style}">${gap}<div id="gallery" style="width:300px">${image}${gap}${image}</div></div>`);
+    const url = serve(
+      `<div style="${style}">${gap}<div id="gallery" style="width:300px">${image}${gap}${image}</div></div>`,
+    );
     const { content, height } = await rig.capture(url, { selector: '#gallery' });
     for (const top of [150, height - 150]) expect(await colorAt(content, 150, top), `at ${top}`).toBe('ff0000');
   });
@@ -66,7 +94,8 @@ describe('a capture', () => {
     expect((await rig.capture(url)).blockedRequests).toBe(2);
   });
 
-  const moving = (to: string) => serve(`<h1>On the way</h1><script>setTimeout(() => { location = "${to}" }, 600)</script>`);
+  const moving = (to: string) =>
+    serve(`<h1>On the way</h1><script>setTimeout(() => { location = "${to}" }, 600)</script>`);
 
   it('shows the final page when it navigated while it was being prepared', async () => {
     const { finalUrl, content } = await rig.capture(moving('/boxes'), { delay: 1_000 });
@@ -80,7 +109,8 @@ describe('a capture', () => {
     const watched = await watchedRig(({ cdp }) => {
       const send = cdp.send.bind(cdp);
       const hung = new Promise<never>(() => {});
-      cdp.send = ((method, params) => (method === 'Page.captureScreenshot' ? hung : send(method, params))) as typeof cdp.send;
+      cdp.send = ((method, params) =>
+        method === 'Page.captureScreenshot' ? hung : send(method, params)) as typeof cdp.send;
     });
     const began = Date.now();
     expect(await watched.failure(url, { timeout: 1_000 })).toMatchObject({ code: 'render_timeout' });
@@ -89,7 +119,10 @@ describe('a capture', () => {
   });
 
   it('fails if the page moved to a refused page while it waited', async () => {
-    expect(await rig.failure(moving('http://10.0.0.1/'), { delay: 1_000 })).toMatchObject({ code: 'navigation_failed', retriable: false });
+    expect(await rig.failure(moving('http://10.0.0.1/'), { delay: 1_000 })).toMatchObject({
+      code: 'navigation_failed',
+      retriable: false,
+    });
   });
 });
 
@@ -97,10 +130,16 @@ it('the egress country is reported if it was observed, and ends the capture befo
   await using elsewhere = await openRig({ countries: { observe: async () => 'DE' }, pool: rig.deps.pool });
   const hits = site.hits.length;
   const error = await elsewhere.failure(site.url('/static'), { region: 'us' });
-  expect(error).toMatchObject({ code: 'egress_mismatch', retriable: false, details: { expected: 'US', observed: 'DE' } });
+  expect(error).toMatchObject({
+    code: 'egress_mismatch',
+    retriable: false,
+    details: { expected: 'US', observed: 'DE' },
+  });
   expect(site.hits.length).toBe(hits);
   expect((await elsewhere.capture(site.url('/static'), { region: 'de' })).egressCountry).toBe('DE');
-  expect((await elsewhere.capture(site.url('/static'), { region: 'us', verify_egress: false })).egressCountry).toBeNull();
+  expect(
+    (await elsewhere.capture(site.url('/static'), { region: 'us', verify_egress: false })).egressCountry,
+  ).toBeNull();
 });
 
 describe('the page session', () => {
@@ -167,7 +206,10 @@ describe('the page session', () => {
     const { out, ...watched } = await watchedRig(
       (session) => void session.page.once('load', () => void session.cdp.send('Page.crash').catch(() => {})),
     );
-    expect(await watched.failure(site.url('/static'), { delay: 5_000 })).toMatchObject({ code: 'render_crashed', retriable: true });
+    expect(await watched.failure(site.url('/static'), { delay: 5_000 })).toMatchObject({
+      code: 'render_crashed',
+      retriable: true,
+    });
     expect(out()).toBe(0);
   });
 
@@ -193,7 +235,8 @@ describe('explain', () => {
   }
 
   it("reports what was expanded and pinned, and which requests held the page's clock", async () => {
-    const changed = await changesOf(`<style>body{margin:0}.bar{position:fixed;top:0}.feed{height:600px;overflow-y:auto}</style>
+    const changed =
+      await changesOf(`<style>body{margin:0}.bar{position:fixed;top:0}.feed{height:600px;overflow-y:auto}</style>
       <nav id="top" class="bar dark">Bar</nav><main class="feed"><div style="height:2000px">Text</div></main>
       <script>addEventListener('load', () => fetch('/image/9x9/ff0000.png?wait=300'))</script>`);
     expect(changed).toMatchObject({
@@ -208,11 +251,14 @@ describe('explain', () => {
   });
 
   it('limits the names of elements, whatever a page calls them', async () => {
-    const many = Array.from({ length: 300 }, (_, nth) => `<b class="${'x'.repeat(500)}" style="position:fixed;top:${nth}px">B</b>`).join(
-      '',
-    );
-    const form = '<form style="position:fixed;top:0"><input name="id"><input name="classList"><input name="matches">Form</form>';
-    const names = (await changesOf(`${form}${many}<div style="height:2000px"></div>`))?.pinned.map(({ element }) => element) ?? [];
+    const many = Array.from(
+      { length: 300 },
+      (_, nth) => `<b class="${'x'.repeat(500)}" style="position:fixed;top:${nth}px">B</b>`,
+    ).join('');
+    const form =
+      '<form style="position:fixed;top:0"><input name="id"><input name="classList"><input name="matches">Form</form>';
+    const names =
+      (await changesOf(`${form}${many}<div style="height:2000px"></div>`))?.pinned.map(({ element }) => element) ?? [];
     expect([names.length, names[0]]).toEqual([50, 'form']);
     expect(Math.max(...names.map(({ length }) => length))).toBe(120);
   });
@@ -221,8 +267,11 @@ describe('explain', () => {
 describe('resources that cannot be loaded', () => {
   const warningsOf = async (body: string, wish: Record<string, unknown> = {}) => {
     const viewport = { width: 800, height: 600, deviceScaleFactor: 1 };
-    const options = toCaptureOptions(captureRequestSchema.parse({ url: serve(`<h1>Words</h1>${body}`), viewport, ...wish }));
-    return (await capture(rig.deps, { options, id: 'job', onProgress: () => {} }, new AbortController().signal)).warnings;
+    const options = toCaptureOptions(
+      captureRequestSchema.parse({ url: serve(`<h1>Words</h1>${body}`), viewport, ...wish }),
+    );
+    return (await capture(rig.deps, { options, id: 'job', onProgress: () => {} }, new AbortController().signal))
+      .warnings;
   };
 
   it('are counted in a warning, by kind, with their hosts', async () => {
@@ -241,7 +290,9 @@ describe('resources that cannot be loaded', () => {
   it('are none if all has loaded, if the page has cancelled them, or if something else failed', async () => {
     const cancelled =
       '<img id="i" src="/image/9x9/ff0000.png?wait=900"><script>setTimeout(() => { i.src = "/image/9x9/008000.png" }, 50)</script>';
-    expect(await warningsOf(`<img src="/image/9x9/ff0000.png">${cancelled}<script>fetch("/none.json")</script>`)).toEqual([]);
+    expect(
+      await warningsOf(`<img src="/image/9x9/ff0000.png">${cancelled}<script>fetch("/none.json")</script>`),
+    ).toEqual([]);
   });
 });
 

@@ -18,7 +18,8 @@ function isMark(width: number, height: number): Report['right'] {
 }
 
 /** That nothing of the marked elements is left. */
-const hasNoMark: Report['right'] = async ({ content }) => expect(await blotOf(content, MARK)).toMatchObject({ pixels: 0 });
+const hasNoMark: Report['right'] = async ({ content }) =>
+  expect(await blotOf(content, MARK)).toMatchObject({ pixels: 0 });
 
 const moving = (name: string) =>
   `<style>@keyframes in{from{opacity:0}}</style>${marked(name, 100, 40).replace('style="', 'style="animation:in 9s;')}`;
@@ -29,7 +30,8 @@ export const ELEMENTS: Record<string, Report> = {
     page: page(`<style>p{margin:900px 0;height:30px;anchor-name:--a}[popover]{position:fixed;inset:auto;margin:0;border:0;padding:0;position-anchor:--a;position-area:bottom center}</style><p></p>
       <div id=pop popover=manual>${marked('b', 150, 60)}</div><script>pop.showPopover()</script>`),
     request: { full_page: true },
-    right: async ({ content }) => expect(await blotOf(content, MARK)).toMatchObject({ width: 150, height: 60, pixels: 9_000 }),
+    right: async ({ content }) =>
+      expect(await blotOf(content, MARK)).toMatchObject({ width: 150, height: 60, pixels: 9_000 }),
   },
   'animations in a shadow tree, in one in a frame, and in a frame have ended': {
     source: 'https://github.com/chromaui/chromatic-cli/issues/924',
@@ -41,13 +43,17 @@ export const ELEMENTS: Record<string, Report> = {
   },
   'an element in the shadow tree of one host is pictured, and not that of another': {
     source: 'https://github.com/sindresorhus/capture-website/issues/100',
-    page: page(`<x-card>${shadow(marked('b', 10, 10))}</x-card><x-card id=two>${shadow(`<p>two</p>${marked('b', 120, 60)}`)}</x-card>`),
+    page: page(
+      `<x-card>${shadow(marked('b', 10, 10))}</x-card><x-card id=two>${shadow(`<p>two</p>${marked('b', 120, 60)}`)}</x-card>`,
+    ),
     request: { selector: '#two >>> b' },
     right: isMark(120, 60),
   },
   'a comma separates selectors, whether they reach into shadow trees or not': {
     source: 'https://github.com/puppeteer/puppeteer/issues/858',
-    page: page(`<style>p{margin:0}</style><p class=ad>${marked('b', 10, 10)}</p><x-a>${shadow(marked('i', 20, 20))}</x-a>`),
+    page: page(
+      `<style>p{margin:0}</style><p class=ad>${marked('b', 10, 10)}</p><x-a>${shadow(marked('i', 20, 20))}</x-a>`,
+    ),
     request: { hide_selectors: ['.ad, x-a >>> i:not(.x, .y)'] },
     right: hasNoMark,
   },
@@ -60,7 +66,9 @@ export const ELEMENTS: Record<string, Report> = {
   'an element in a frame is pictured whole, though it is larger than the frame and further down in it': {
     source: 'https://github.com/garris/BackstopJS/issues/673',
     page: {
-      '/': page('<div style="height:1000px"></div><iframe id=app src="inner" style="border:5px solid red;padding:3px"></iframe>'),
+      '/': page(
+        '<div style="height:1000px"></div><iframe id=app src="inner" style="border:5px solid red;padding:3px"></iframe>',
+      ),
       '/inner': page(`<div style="height:700px"></div>${marked('main', 200, 400)}<div style="height:300px"></div>`),
     },
     request: { selector: '#app >>> main' },
@@ -69,7 +77,9 @@ export const ELEMENTS: Record<string, Report> = {
   'an element that its frame shows is pictured where it stands, and the frame keeps its size': {
     source: 'https://github.com/cypress-io/cypress/issues/14283',
     page: {
-      '/': page('<div style="height:100px"></div><iframe src="inner" style="margin-left:50px;transform:scale(.5)"></iframe>'),
+      '/': page(
+        '<div style="height:100px"></div><iframe src="inner" style="margin-left:50px;transform:scale(.5)"></iframe>',
+      ),
       '/inner': page(
         `<style>b{visibility:hidden}@media(width:300px) and (height:150px){b{visibility:visible}}</style>${marked('b', 100, 40)}`,
       ),

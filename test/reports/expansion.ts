@@ -10,7 +10,11 @@ const CONTENT = 1_600;
 const ROWS = `<div style="height:${CONTENT}px"></div>`;
 const paint = (rgb: readonly number[]) => `background:rgb(${rgb})`;
 
-async function hasBox({ content }: Rendering, color: readonly [number, number, number], box: Record<string, number>): Promise<void> {
+async function hasBox(
+  { content }: Rendering,
+  color: readonly [number, number, number],
+  box: Record<string, number>,
+): Promise<void> {
   expect(await blotOf(content, color)).toMatchObject(box);
 }
 
@@ -23,7 +27,10 @@ export const EXPANSION: Record<string, Report> = {
     },
     request: FULL_PAGE,
     right: ({ warnings, diagnostics }) =>
-      expect({ warnings, diagnostics }).toMatchObject({ warnings: [{ code: 'content_missing' }], diagnostics: { truncated: true } }),
+      expect({ warnings, diagnostics }).toMatchObject({
+        warnings: [{ code: 'content_missing' }],
+        diagnostics: { truncated: true },
+      }),
   },
   'a page that loads anew when its size changes is pictured whole': {
     source: 'https://github.com/puppeteer/puppeteer/issues/8690',
@@ -88,7 +95,8 @@ export const EXPANSION: Record<string, Report> = {
     request: FULL_PAGE,
     async right(rendering) {
       expect(rendering.height).toBe(3 * 600);
-      for (const [at, color] of [HEADER, NAV, FOOTER].entries()) await hasBox(rendering, color, { top: at * 600, height: 600 });
+      for (const [at, color] of [HEADER, NAV, FOOTER].entries())
+        await hasBox(rendering, color, { top: at * 600, height: 600 });
       await hasBox(rendering, ITEM, { top: 285, height: 1_200 + 30 });
     },
   },

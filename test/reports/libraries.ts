@@ -22,13 +22,18 @@ async function sameOnBothSides({ content }: { content: Uint8Array }): Promise<vo
   const [moved, still] = [await blotOf(content, MOVED), await blotOf(content, STILL)];
   expect(still.pixels).toBeGreaterThan(200);
   // A px of the edges may be a mixture of two colors.
-  for (const edge of ['top', 'width', 'height'] as const) expect(Math.abs(moved[edge] - still[edge]), edge).toBeLessThanOrEqual(2);
+  for (const edge of ['top', 'width', 'height'] as const)
+    expect(Math.abs(moved[edge] - still[edge]), edge).toBeLessThanOrEqual(2);
   expect(Math.abs(moved.left + RIGHT_PX - still.left)).toBeLessThanOrEqual(2);
   expect(Math.abs(moved.pixels / still.pixels - 1)).toBeLessThan(0.1);
 }
 
 /** A report on such a page: the same must be drawn on both sides. */
-function drawn(source: string, [file, body, code]: [file: string, body: string, code: string], request?: Report['request']): Report {
+function drawn(
+  source: string,
+  [file, body, code]: [file: string, body: string, code: string],
+  request?: Report['request'],
+): Report {
   return { source, page: page(file, body, code), ...(request && { request }), right: sameOnBothSides };
 }
 
@@ -90,26 +95,25 @@ export const LIBRARIES: Record<string, Report> = {
       `${chart('moved', 'bar')}; ${chart('still', 'bar', ', options: { animation: { duration: 0 } }')}`,
     ],
   ),
-  'A bar chart of ApexCharts is pictured with bars of their full height.': drawn('https://apexcharts.com/docs/options/chart/animations/', [
-    'apexcharts/dist/apexcharts.min.js',
-    PAIR,
-    APEX,
-  ]),
+  'A bar chart of ApexCharts is pictured with bars of their full height.': drawn(
+    'https://apexcharts.com/docs/options/chart/animations/',
+    ['apexcharts/dist/apexcharts.min.js', PAIR, APEX],
+  ),
   'Transitions of D3 are pictured at their end.': drawn('https://d3js.org/d3-transition', [D3, PAIR, D3_BARS]),
   'Transitions of D3 are printed at their end.': {
     ...drawn('https://d3js.org/d3-transition', [D3, PAIR, D3_BARS], { format: 'pdf' }),
     right: async ({ content }) => {
       const boxes = await printedBoxes(content);
-      const heights = (color: string) => boxes.filter((box) => box.color === color).map(({ height }) => Math.round(Math.abs(height)));
+      const heights = (color: string) =>
+        boxes.filter((box) => box.color === color).map(({ height }) => Math.round(Math.abs(height)));
       expect(heights('rgb(0,0,204)')).toHaveLength(3);
       expect(heights('rgb(204,0,0)')).toEqual(heights('rgb(0,0,204)'));
     },
   },
-  'A force simulation of D3 is pictured when its forces have come to rest.': drawn('https://d3js.org/d3-force/simulation', [
-    D3,
-    PAIR,
-    D3_FORCES,
-  ]),
+  'A force simulation of D3 is pictured when its forces have come to rest.': drawn(
+    'https://d3js.org/d3-force/simulation',
+    [D3, PAIR, D3_FORCES],
+  ),
   'A timeline of GSAP is pictured at its end.': drawn('https://gsap.com/docs/v3/GSAP/gsap.timeline()/', [
     'gsap/dist/gsap.min.js',
     BOXES,

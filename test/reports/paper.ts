@@ -10,11 +10,13 @@ const LEFT = 20 * POINTS_PER_MM;
 const A4_WIDTH = 595;
 const near = (points: number) => expect.closeTo(points, -0.3);
 
-const pageOf = (body: string, style = '') => `<!doctype html><style>body{margin:0;font:16px/1 sans-serif}${style}</style>${body}`;
+const pageOf = (body: string, style = '') =>
+  `<!doctype html><style>body{margin:0;font:16px/1 sans-serif}${style}</style>${body}`;
 const PAGES = pageOf('Body one<p style="break-before:page">Body two<p style="break-before:page">Body three');
 const NUMBERS = '<span class=pageNumber></span>/<span class=totalPages></span>';
 /** Chromium draws it in several blocks, some of them after the footer. */
-const DRAWN = '<b style="position:absolute;top:3mm;right:20mm">Head</b><div style="overflow:hidden;border-radius:3px">Clipped</div>';
+const DRAWN =
+  '<b style="position:absolute;top:3mm;right:20mm">Head</b><div style="overflow:hidden;border-radius:3px">Clipped</div>';
 /** As wide as given, with a word at its end. */
 const wide = (width: string) => pageOf(`Start<div style="width:${width};text-align:right">End</div>`);
 
@@ -47,19 +49,30 @@ export const PAPER: Record<string, Report> = {
   'a header stays above the text in a small margin, in landscape and at any scale': {
     source: 'https://github.com/microsoft/playwright/issues/5029',
     page: PAGES,
-    request: print({ header_template: 'Head', landscape: true, scale: 2, margin: { top: '0.22in', right: '10mm', left: '10mm' } }),
+    request: print({
+      header_template: 'Head',
+      landscape: true,
+      scale: 2,
+      margin: { top: '0.22in', right: '10mm', left: '10mm' },
+    }),
     async right(rendering) {
       const head = await find(rendering, 'Head');
       expect(head).toMatchObject({ size: near(10 * POINTS_PER_PX), left: near(10 * POINTS_PER_MM) });
       expect(head?.top).toBeGreaterThan(7);
       expect(head?.top).toBeLessThan(0.22 * 72);
-      expect(await find(rendering, 'Body one')).toMatchObject({ size: near(2 * 16 * POINTS_PER_PX), left: near(10 * POINTS_PER_MM) });
+      expect(await find(rendering, 'Body one')).toMatchObject({
+        size: near(2 * 16 * POINTS_PER_PX),
+        left: near(10 * POINTS_PER_MM),
+      });
     },
   },
   'a header begins and ends where the text does that the page’s own @page rule places': {
     source: 'https://github.com/microsoft/playwright/issues/14441',
     page: pageOf('Body one', '@media print{@page{size:a5;margin:1in 0.5in}}@media screen{@page{margin:3in}}'),
-    request: print({ header_template: '<div style="width:100%;display:flex"><i>Head</i><b style="flex:1;text-align:right">End</b></div>' }),
+    request: print({
+      header_template:
+        '<div style="width:100%;display:flex"><i>Head</i><b style="flex:1;text-align:right">End</b></div>',
+    }),
     async right(rendering) {
       const body = await find(rendering, 'Body one');
       expect(await find(rendering, 'Head')).toMatchObject({ left: near(body?.left ?? 0) });
@@ -73,18 +86,27 @@ export const PAPER: Record<string, Report> = {
     source: 'https://github.com/puppeteer/puppeteer/issues/1822',
     page: PAGES,
     request: print({
-      header_template: '<style>.head{padding:0 1cm}</style><div class=head style="font-size:20px;width:100%">Head</div>',
+      header_template:
+        '<style>.head{padding:0 1cm}</style><div class=head style="font-size:20px;width:100%">Head</div>',
       footer_template: '<div style="margin-left:15mm">Foot</div>',
     }),
     async right(rendering) {
-      expect(await find(rendering, 'Head')).toMatchObject({ size: near(20 * POINTS_PER_PX), left: near(10 * POINTS_PER_MM) });
+      expect(await find(rendering, 'Head')).toMatchObject({
+        size: near(20 * POINTS_PER_PX),
+        left: near(10 * POINTS_PER_MM),
+      });
       expect(await find(rendering, 'Foot')).toMatchObject({ left: near(15 * POINTS_PER_MM) });
     },
   },
   'the first page has neither header nor footer, and is counted': {
     source: 'https://github.com/puppeteer/puppeteer/issues/2089',
     page: PAGES,
-    request: print({ header_template: 'Head', footer_template: NUMBERS, first_page_header: false, first_page_footer: false }),
+    request: print({
+      header_template: 'Head',
+      footer_template: NUMBERS,
+      first_page_header: false,
+      first_page_footer: false,
+    }),
     async right(rendering) {
       const [first, ...others] = await textsOf(rendering);
       expect(first).toEqual(['Body one']);
@@ -96,7 +118,11 @@ export const PAPER: Record<string, Report> = {
   'without its header the first page keeps its footer, however either is drawn': {
     source: 'https://github.com/puppeteer/puppeteer/issues/2089',
     page: PAGES,
-    request: print({ header_template: DRAWN, footer_template: `<div style="opacity:.5">${NUMBERS}</div>`, first_page_header: false }),
+    request: print({
+      header_template: DRAWN,
+      footer_template: `<div style="opacity:.5">${NUMBERS}</div>`,
+      first_page_header: false,
+    }),
     async right(rendering) {
       expect((await textsOf(rendering)).map((texts) => texts.join(''))).toEqual([
         'Body one1/3',
@@ -116,7 +142,9 @@ export const PAPER: Record<string, Report> = {
   },
   'without its header the first page keeps its tags, links and outline': {
     source: 'https://github.com/puppeteer/puppeteer/issues/9672',
-    page: pageOf('<h1>One</h1><a href="https://example.com/">out</a><p style="opacity:.5">Faint</p><h1 style="break-before:page">Two</h1>'),
+    page: pageOf(
+      '<h1>One</h1><a href="https://example.com/">out</a><p style="opacity:.5">Faint</p><h1 style="break-before:page">Two</h1>',
+    ),
     request: print({ header_template: '<b>Head</b>', first_page_header: false, tagged: true, outline: true }),
     async right({ content }) {
       const [first, second] = await printedTexts(content);
@@ -159,7 +187,9 @@ export const PAPER: Record<string, Report> = {
     request: print({}),
     async right(rendering) {
       expect((await find(rendering, 'Start'))?.size).toBeCloseTo((16 * POINTS_PER_PX) / 1.5, 1);
-      expect(rendering.warnings).toMatchObject([{ code: 'scaled_to_fit', message: expect.stringContaining('is cut off') }]);
+      expect(rendering.warnings).toMatchObject([
+        { code: 'scaled_to_fit', message: expect.stringContaining('is cut off') },
+      ]);
     },
   },
   'with fit_width false a page that is too wide keeps its size': {
@@ -217,5 +247,10 @@ async function keepsSize(rendering: Rendering): Promise<void> {
 
 function named(source: string, request: Report['request'], alts: string[]): Report {
   const names = { title: 'Größe (1) – 測試', language: 'de-CH', alts };
-  return { source, page: NAMED, ...(request && { request }), right: async ({ content }) => expect(await pdfNames(content)).toEqual(names) };
+  return {
+    source,
+    page: NAMED,
+    ...(request && { request }),
+    right: async ({ content }) => expect(await pdfNames(content)).toEqual(names),
+  };
 }

@@ -18,13 +18,14 @@ export const SCROLL_ANIMATIONS: Record<string, Report> = {
     request: FULL_PAGE,
     right: async ({ content }) => expect(await blotOf(content, BLOCK)).toMatchObject(ALL_OPAQUE),
   },
-  'blocks that a script fades in and out again, in an inner scroller that is expanded, look as in the middle of the view': {
-    source: 'https://github.com/microsoft/playwright/issues/40941',
-    page: `<!doctype html><style>main{height:100vh;overflow-y:auto}</style><main>${COLUMN}</main>
+  'blocks that a script fades in and out again, in an inner scroller that is expanded, look as in the middle of the view':
+    {
+      source: 'https://github.com/microsoft/playwright/issues/40941',
+      page: `<!doctype html><style>main{height:100vh;overflow-y:auto}</style><main>${COLUMN}</main>
       <script>for (const subject of document.querySelectorAll('section')) subject.animate({ opacity: [0, 1, 1, 0], offset: [0, .4, .6, 1] }, { fill: 'both', timeline: new ViewTimeline({ subject }) })</script>`,
-    request: { ...FULL_PAGE, full_page_algorithm: 'native', reduce_motion: false },
-    right: async ({ content }) => expect(await blotOf(content, BLOCK)).toMatchObject(ALL_OPAQUE),
-  },
+      request: { ...FULL_PAGE, full_page_algorithm: 'native', reduce_motion: false },
+      right: async ({ content }) => expect(await blotOf(content, BLOCK)).toMatchObject(ALL_OPAQUE),
+    },
   'what goes by the scroll position of the page, or of its expanded scroller, stays as at the top': {
     source: 'https://github.com/mehdibha/dotUI/pull/350',
     page: `<!doctype html><style>@keyframes on{to{height:600px;background:red}}@keyframes off{to{opacity:0}}body{margin:0}main{height:100vh;overflow-y:auto;scroll-timeline:--main}

@@ -15,7 +15,9 @@ const FULL = { full_page: true, viewport: VIEW };
 const HIDDEN = '<h1>Text</h1><style>h1{opacity:0;transition:opacity .3s}.active h1{opacity:1}</style>';
 
 function sections(name: string, inside = ''): string {
-  return COLOURS.map((color) => `<section class="${name}" style="background:rgb(${color})">${inside}</section>`).join('');
+  return COLOURS.map((color) => `<section class="${name}" style="background:rgb(${color})">${inside}</section>`).join(
+    '',
+  );
 }
 
 /** Each section is as high as the view and follows the one before. */

@@ -26,16 +26,23 @@ export const SIZES: Record<string, Report> = {
       expect(warnings).toEqual([{ code: 'content_cut_right', message: expect.stringContaining('1600 CSS px') }]);
     },
   },
-  'a full page in full width shows what lies beside the view, also what loads there only in view, in the layout of the view': {
-    source: 'https://github.com/reg-viz/storycap-testrun/pull/300',
-    page: WIDE_BOARD,
-    request: { full_page: true, full_width: true },
-    async right({ width, height, content, warnings }) {
-      expect({ width, height, warnings }).toEqual({ width: 2_000, height: 740, warnings: [] });
-      expect(await blotOf(content, MARK)).toMatchObject({ left: 1_900, top: 40, width: 100, height: 100, pixels: 10_000 });
-      expect(await blotOf(content, [255, 0, 0])).toMatchObject({ left: 0, width: 800, height: 40 });
+  'a full page in full width shows what lies beside the view, also what loads there only in view, in the layout of the view':
+    {
+      source: 'https://github.com/reg-viz/storycap-testrun/pull/300',
+      page: WIDE_BOARD,
+      request: { full_page: true, full_width: true },
+      async right({ width, height, content, warnings }) {
+        expect({ width, height, warnings }).toEqual({ width: 2_000, height: 740, warnings: [] });
+        expect(await blotOf(content, MARK)).toMatchObject({
+          left: 1_900,
+          top: 40,
+          width: 100,
+          height: 100,
+          pixels: 10_000,
+        });
+        expect(await blotOf(content, [255, 0, 0])).toMatchObject({ left: 0, width: 800, height: 40 });
+      },
     },
-  },
   'a table that scrolls sideways in an app is whole in full width': {
     source: 'https://github.com/PyWizards/Selenium_Screenshot/issues/12',
     page: `<!doctype html><style>html,body{margin:0;height:100%}#app{display:flex;height:100%}nav{width:100px}main{flex:1;min-width:0;overflow:hidden auto}#wrap{overflow-x:auto}td{padding:0}</style>
@@ -58,7 +65,11 @@ export const SIZES: Record<string, Report> = {
     page: COLUMNS('sideways-lr'),
     request: { full_page: true },
     async right({ width, height, content, warnings }) {
-      expect({ width, height, warnings }).toMatchObject({ width: 800, height: 1_500, warnings: [{ code: 'content_cut_right' }] });
+      expect({ width, height, warnings }).toMatchObject({
+        width: 800,
+        height: 1_500,
+        warnings: [{ code: 'content_cut_right' }],
+      });
       expect(await blotOf(content, MARK)).toMatchObject({ left: 0, top: 1_450, width: 100, height: 50, pixels: 5_000 });
     },
   },

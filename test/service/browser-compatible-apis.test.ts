@@ -64,14 +64,23 @@ describe("browserless's clients", { timeout: 60_000 }, () => {
 
   it('get an error page with its status, a blank page, and a failure as a 500', async () => {
     const gone = await example('/chromium/screenshot', { url: page('/door-gone', '<h1>gone', 404) });
-    expect([gone.status, gone.headers.get('x-response-code'), gone.headers.get('x-response-status')]).toEqual([200, '404', 'Not Found']);
+    expect([gone.status, gone.headers.get('x-response-code'), gone.headers.get('x-response-status')]).toEqual([
+      200,
+      '404',
+      'Not Found',
+    ]);
     expect((await example('/screenshot', { url: page('/door-blank', '<body>') })).status).toBe(200);
     expect((await example('/screenshot', { url: 'http://nowhere.invalid/' })).status).toBe(500);
     expect((await example('/screenshot', { url: shop, selector: '#none' })).status).toBe(400);
   });
 
   it('get a PDF on paper, with a header that shows the title', async () => {
-    const options = { displayHeaderFooter: true, printBackground: false, format: 'A0', margin: { top: '2cm', bottom: '2cm' } };
+    const options = {
+      displayHeaderFooter: true,
+      printBackground: false,
+      format: 'A0',
+      margin: { top: '2cm', bottom: '2cm' },
+    };
     const { content, headers } = await example('/pdf', { url: shop, options });
     expect(headers.get('content-type')).toBe('application/pdf');
     const [sheet] = (await PDFDocument.load(content)).getPages();
@@ -116,7 +125,10 @@ describe("browserless's clients", { timeout: 60_000 }, () => {
   });
 
   it('get 408 for a wait that is not over in its time, however long the capture may take', async () => {
-    const { status, content } = await example('/content', { url: shop, waitForSelector: { selector: '#never', timeout: 1_000 } });
+    const { status, content } = await example('/content', {
+      url: shop,
+      waitForSelector: { selector: '#never', timeout: 1_000 },
+    });
     expect([status, content.toString()]).toEqual([408, 'Waiting failed: 1000ms exceeded\n']);
   });
 
@@ -143,11 +155,21 @@ describe("browserless's clients", { timeout: 60_000 }, () => {
   it("get what n8n's node asks for with all of its options", async () => {
     // As its transport sends them: n8n-nodes-browserless-api, operations screenshot and pdf.
     const shared = {
-      ...{ gotoOptions: { waitUntil: 'networkidle2', timeout: 20_000, referer: shop }, waitForSelector: { selector: 'h1' } },
-      ...{ waitForTimeout: 100, waitForFunction: { fn: '() => document.title' }, bestAttempt: true, blockAds: true, scrollPage: true },
-      ...{ emulateMediaType: 'screen', authenticate: { username: 'ada', password: '' }, userAgent: 'n8n' },
-      ...{ viewport: { width: 640, height: 480 }, cookies: [{ name: 'a', value: 'b' }], setExtraHTTPHeaders: { 'X-A': 'b' } },
-      ...{ rejectRequestPattern: ['*.gif', 'tracker.js'], rejectResourceTypes: ['media', 'font'] },
+      gotoOptions: { waitUntil: 'networkidle2', timeout: 20_000, referer: shop },
+      waitForSelector: { selector: 'h1' },
+      waitForTimeout: 100,
+      waitForFunction: { fn: '() => document.title' },
+      bestAttempt: true,
+      blockAds: true,
+      scrollPage: true,
+      emulateMediaType: 'screen',
+      authenticate: { username: 'ada', password: '' },
+      userAgent: 'n8n',
+      viewport: { width: 640, height: 480 },
+      cookies: [{ name: 'a', value: 'b' }],
+      setExtraHTTPHeaders: { 'X-A': 'b' },
+      rejectRequestPattern: ['*.gif', 'tracker.js'],
+      rejectResourceTypes: ['media', 'font'],
     };
     const clip = { x: 0, y: 0, width: 100, height: 50 };
     const picture = { type: 'png', omitBackground: true, captureBeyondViewport: true, clip };
@@ -198,7 +220,14 @@ const BOX = `<div style="${FILLS}:hidden"><div class="scrollbar-view" style="${F
 const INNER = dashboard('/door-inner', BOX);
 
 async function render(query: Record<string, string>) {
-  const always = { renderKey: 'k3y', domain: '127.0.0.2', timezone: 'UTC', encoding: 'png', timeout: '60', deviceScaleFactor: '1.000000' };
+  const always = {
+    renderKey: 'k3y',
+    domain: '127.0.0.2',
+    timezone: 'UTC',
+    encoding: 'png',
+    timeout: '60',
+    deviceScaleFactor: '1.000000',
+  };
   const headers = { 'X-Auth-Token': service.key, 'User-Agent': 'Grafana/12.3.0' };
   const response = await fetch(`${service.url}/render?${new URLSearchParams({ ...always, ...query })}`, { headers });
   return { status: response.status, content: Buffer.from(await response.arrayBuffer()) };
@@ -230,7 +259,10 @@ describe('Grafana', { timeout: 60_000 }, () => {
   it('gets a PDF, and 408 when the queries do not end in time', async () => {
     const { content } = await render({ url: PAGE, encoding: 'pdf' });
     expect((await PDFDocument.load(content)).getPages()[0]?.getWidth()).toBeCloseTo(842, 0);
-    const stuck = page('/door-stuck', '<script>window.__grafanaSceneContext = {}; window.__grafanaRunningQueryCount = 1</script>busy');
+    const stuck = page(
+      '/door-stuck',
+      '<script>window.__grafanaSceneContext = {}; window.__grafanaRunningQueryCount = 1</script>busy',
+    );
     expect((await render({ url: stuck, timeout: '2' })).status).toBe(408);
   });
 });

@@ -20,7 +20,9 @@ async function aWorld(over: Partial<Config> = {}) {
   const keys = { s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey };
   const service = await startService({ ...settings, ...keys, ...over });
   return {
-    ...{ bucket, site, service },
+    bucket,
+    site,
+    service,
     async [Symbol.asyncDispose]() {
       for (const part of [service, site, bucket]) await part[Symbol.asyncDispose]();
     },
@@ -43,13 +45,22 @@ describe('a service with a bucket', () => {
     const { cdn_url: cdnUrl, bytes } = first.body.data;
     const name = nameOf(cdnUrl);
     expect(bucket.names()).toEqual([name]);
-    expect(existsSync(join(service.dataDir, 'artifacts')) ? readdirSync(join(service.dataDir, 'artifacts')) : []).toEqual([]);
+    expect(
+      existsSync(join(service.dataDir, 'artifacts')) ? readdirSync(join(service.dataDir, 'artifacts')) : [],
+    ).toEqual([]);
     const whole = await fetch(cdnUrl);
     const content = Buffer.from(await whole.arrayBuffer());
     expect([whole.status, content.length, content.subarray(1, 4).toString()]).toEqual([200, bytes, 'PNG']);
-    expect(Object.fromEntries(whole.headers)).toMatchObject({ 'content-type': 'image/png', 'content-length': String(bytes) });
+    expect(Object.fromEntries(whole.headers)).toMatchObject({
+      'content-type': 'image/png',
+      'content-length': String(bytes),
+    });
     const part = await fetch(cdnUrl, { headers: { range: 'bytes=1-3' } });
-    expect([part.status, await part.text(), part.headers.get('content-range')]).toEqual([206, 'PNG', `bytes 1-3/${bytes}`]);
+    expect([part.status, await part.text(), part.headers.get('content-range')]).toEqual([
+      206,
+      'PNG',
+      `bytes 1-3/${bytes}`,
+    ]);
     expect((await service.post(wish(world))).body.data).toMatchObject({ cached: true, cdn_url: cdnUrl });
     expect((await service.get('/v1/health')).body.data).toMatchObject({ database: 'ready', storage: 'ready' });
   });
@@ -68,7 +79,11 @@ describe('a service with a bucket', () => {
     bucket.trouble('down');
     await expect.poll(async () => (await service.get('/v1/health')).status, { timeout: TWO_SWEEPS_MS }).toBe(503);
     const refused = await service.post(wish(world, '?2'), { 'idempotency-key': 'second' });
-    expect([refused.status, refused.body.error.details, refused.headers.get('retry-after')]).toEqual([503, undefined, '5']);
+    expect([refused.status, refused.body.error.details, refused.headers.get('retry-after')]).toEqual([
+      503,
+      undefined,
+      '5',
+    ]);
     // A repeated submission gets its job, as ever.
     const repeated = await service.post(wish(world, '?1'), { 'idempotency-key': 'first' });
     expect([repeated.status, repeated.body.data.job_id]).toEqual([202, held.body.data.job_id]);
@@ -82,7 +97,10 @@ describe('a service with a bucket', () => {
     const again = () => service.post(wish(world, '?2'), { 'idempotency-key': 'second' }, '?mode=async');
     await expect.poll(async () => (await again()).status, { timeout: BACK_MS }).toBe(202);
     await service.untilEnded((await again()).body.data.job_id);
-    expect((await service.untilEnded(held.body.data.job_id)).body.data).toMatchObject({ state: 'completed', attempts_made: 1 });
+    expect((await service.untilEnded(held.body.data.job_id)).body.data).toMatchObject({
+      state: 'completed',
+      attempts_made: 1,
+    });
     expect(visits()).toBe(2);
     expect((await service.get('/v1/health')).status).toBe(200);
     expect((await fetch(cdnUrl)).status).toBe(200);
@@ -101,20 +119,31 @@ describe('a service with a bucket', () => {
     expect([origin, pathname]).toEqual([bucket.options.endpoint, `/pictures/stillframe/${nameOf(cdnUrl)}`]);
     expect(searchParams.get('X-Amz-Expires')).toBe('300');
     const followed = await fetch(cdnUrl, { headers: { range: 'bytes=1-3' } });
-    expect([followed.status, await followed.text(), followed.headers.get('content-type')]).toEqual([206, 'PNG', 'image/png']);
+    expect([followed.status, await followed.text(), followed.headers.get('content-type')]).toEqual([
+      206,
+      'PNG',
+      'image/png',
+    ]);
     expect(followed.headers.get('cache-control')).toContain('immutable');
     const head = await fetch(cdnUrl, { method: 'HEAD', redirect: 'manual' });
     expect([head.status, head.headers.get('content-length')]).toEqual([200, String(bytes)]);
     const missing = cdnUrl.replace(nameOf(cdnUrl), `${'a'.repeat(32)}.png`);
     expect((await fetch(missing, { redirect: 'manual' })).status).toBe(404);
     const accept = { accept: 'image/png', authorization: `Bearer ${service.key}`, 'content-type': 'application/json' };
-    const direct = await fetch(`${service.url}/v1/screenshot`, { method: 'POST', headers: accept, body: JSON.stringify(wish(world)) });
+    const direct = await fetch(`${service.url}/v1/screenshot`, {
+      method: 'POST',
+      headers: accept,
+      body: JSON.stringify(wish(world)),
+    });
     expect([direct.status, direct.redirected, (await direct.arrayBuffer()).byteLength]).toEqual([200, false, bytes]);
   });
 
   it.each([
     [{ s3Endpoint: 'http://127.0.0.1:1' }, 'STILLFRAME_S3_BUCKET, STILLFRAME_S3_REGION, STILLFRAME_S3_ACCESS_KEY_ID'],
-    [{ s3Endpoint: 'http://127.0.0.1:1', s3Bucket: 'x', s3Region: 'y', s3AccessKeyId: 'z' }, 'STILLFRAME_S3_SECRET_ACCESS_KEY'],
+    [
+      { s3Endpoint: 'http://127.0.0.1:1', s3Bucket: 'x', s3Region: 'y', s3AccessKeyId: 'z' },
+      'STILLFRAME_S3_SECRET_ACCESS_KEY',
+    ],
     [{ artifactLinks: 'redirect' as const }, 'STILLFRAME_ARTIFACT_LINKS'],
   ])('does not start with only a part of the settings: %o', async (over, named) => {
     await expect(startService(over)).rejects.toThrow(named);

@@ -16,7 +16,8 @@ const [site, canary, service] = await Promise.all([
 ]);
 const base = site.url('').replace(/\/$/, '');
 
-const block = (color: string, style = '') => `<div style="background:${color};width:100px;height:100px;${style}"></div>`;
+const block = (color: string, style = '') =>
+  `<div style="background:${color};width:100px;height:100px;${style}"></div>`;
 const moved: Record<string, string> = { '/account': '/signin?next=account', '/moved': '/bare' };
 const pages: Record<string, string> = {
   '/signin': '<h1>Sign in</h1><form><input name=user><input type=password name=password></form>',
@@ -24,14 +25,16 @@ const pages: Record<string, string> = {
   '/tall': `<body style="margin:0">${block('red', 'height:1000px;width:100%')}${block('green', 'height:1000px;width:100%')}`,
   '/element': `<body style="margin:0;background:blue"><div style="height:50px"></div>${block('red', 'margin-left:30px')}`,
   '/bare': `<body style="margin:0">${block('red')}`,
-  '/logo.svg': '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><rect width="100" height="100" fill="blue"/></svg>',
+  '/logo.svg':
+    '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><rect width="100" height="100" fill="blue"/></svg>',
   '/login': `<body style="margin:0"><script>
     const ok = localStorage.getItem('token') === 't-1' && document.cookie.includes('seen=yes');
     document.body.style.background = ok ? 'green' : 'red';
   </script><p>member area`,
 };
 
-for (const [path, location] of Object.entries(moved)) site.route(path, (_, response) => response.writeHead(302, { location }).end());
+for (const [path, location] of Object.entries(moved))
+  site.route(path, (_, response) => response.writeHead(302, { location }).end());
 for (const [path, page] of Object.entries(pages)) {
   const headers = { 'content-type': path.endsWith('.svg') ? 'image/svg+xml' : 'text/html' };
   site.route(path, (_, response) => response.writeHead(path === '/missing' ? 404 : 200, headers).end(page));
@@ -82,9 +85,19 @@ describe('html', () => {
 it('animate makes the same file twice, which is named and sent as a GIF', async () => {
   const html =
     '<style>@keyframes grow { from { width: 0 } to { width: 400px } } div { height: 50px; background: red; animation: grow 1s linear infinite }</style><div></div>';
-  const animated = { html, viewport: SMALL.viewport, cache_ttl: 0, animate: { duration: 1_000, fps: 5, format: 'gif' } };
+  const animated = {
+    html,
+    viewport: SMALL.viewport,
+    cache_ttl: 0,
+    animate: { duration: 1_000, fps: 5, format: 'gif' },
+  };
   const [one, two] = [await service.post(animated), await service.post(animated)];
-  expect(one.body.data).toMatchObject({ format: 'gif', width: 400, height: 320, cdn_url: expect.stringMatching(/\.gif$/) });
+  expect(one.body.data).toMatchObject({
+    format: 'gif',
+    width: 400,
+    height: 320,
+    cdn_url: expect.stringMatching(/\.gif$/),
+  });
   const sent = await fetch(one.body.data.cdn_url);
   expect(sent.headers.get('content-type')).toBe('image/gif');
   const [first, second] = [Buffer.from(await sent.arrayBuffer()), await service.picture(two)];
@@ -118,8 +131,16 @@ describe('parts and forms of a picture', () => {
   it('cut a clip at the end of the page, and refuse one beyond it', async () => {
     const { data } = await capture({ url: `${base}/tall`, clip: { x: 0, y: 1950, width: 100, height: 100 } });
     expect(data).toMatchObject({ height: 50, render_diagnostics: { truncated: true } });
-    const answer = await service.post({ ...SMALL, url: `${base}/tall`, clip: { x: 0, y: 5000, width: 10, height: 10 } });
-    expect(answer.body.error).toMatchObject({ code: 'render_incomplete', retriable: false, details: { check: 'clip' } });
+    const answer = await service.post({
+      ...SMALL,
+      url: `${base}/tall`,
+      clip: { x: 0, y: 5000, width: 10, height: 10 },
+    });
+    expect(answer.body.error).toMatchObject({
+      code: 'render_incomplete',
+      retriable: false,
+      details: { check: 'clip' },
+    });
   });
 
   it('keep padding around an element, within the page', async () => {
@@ -212,7 +233,8 @@ describe('the remarks on a capture', () => {
 
   it('report a redirect to a page that asks for a password, and no other', async () => {
     const remarks = [];
-    for (const path of ['/account', '/signin', '/moved']) remarks.push(codesOf((await capture({ url: base + path })).data));
+    for (const path of ['/account', '/signin', '/moved'])
+      remarks.push(codesOf((await capture({ url: base + path })).data));
     expect(remarks).toEqual([['redirected_to_login'], [], []]);
   });
 });
@@ -220,7 +242,9 @@ describe('the remarks on a capture', () => {
 describe('tolerate', () => {
   it('captures an error page of the target, with a warning about the failure', async () => {
     const { data, picture } = await capture({ url: `${base}/missing`, tolerate: ['target_error'] });
-    expect(data.diagnostics.warnings).toEqual([{ code: 'target_error', message: 'The target answered with HTTP status 404.' }]);
+    expect(data.diagnostics.warnings).toEqual([
+      { code: 'target_error', message: 'The target answered with HTTP status 404.' },
+    ]);
     expect(await pixel(picture, 50, 50)).toEqual(RED);
   });
 

@@ -1,5 +1,13 @@
 import { buffer } from 'node:stream/consumers';
-import { Chromiumly, HtmlConverter, HtmlScreenshot, MarkdownConverter, System, UrlConverter, UrlScreenshot } from 'chromiumly';
+import {
+  Chromiumly,
+  HtmlConverter,
+  HtmlScreenshot,
+  MarkdownConverter,
+  System,
+  UrlConverter,
+  UrlScreenshot,
+} from 'chromiumly';
 import { a4, convert, gotenberg, html, landscape, pipe, please, to, url } from 'gotenberg-js-client';
 import { PDFDocument } from 'pdf-lib';
 import sharp from 'sharp';
@@ -12,7 +20,9 @@ import { startUploadReceiver } from '../fixtures/upload-receiver.js';
 
 const PAGE = `<!doctype html><title>Page</title><link rel=stylesheet href=style.css><body><h1>Page</h1><p id=late></p>
 <script>console.error('logged'); setTimeout(() => { late.textContent = 'done'; window.ready = true }, 20000)</script>`;
-const INVOICE = Buffer.from('<!doctype html><title>A</title><link rel=stylesheet href=style.css><h1>A</h1><p class=next>B');
+const INVOICE = Buffer.from(
+  '<!doctype html><title>A</title><link rel=stylesheet href=style.css><h1>A</h1><p class=next>B',
+);
 const STYLE = Buffer.from('body{background:#ff0000} .next{break-before:page}');
 const FOOTER = Buffer.from(
   '<html><body><p style="font-size:9px"><span class=pageNumber></span>/<span class=totalPages></span></p></body></html>',
@@ -41,7 +51,11 @@ async function pagesOf(pdf: Uint8Array): Promise<number[][]> {
 async function post(path: string, form: FormData, headers: Record<string, string> = {}) {
   const init = { method: 'POST', body: form, headers: { authorization: `Bearer ${service.key}`, ...headers } };
   const answer = await fetch(service.url + path, init);
-  return { status: answer.status, type: answer.headers.get('content-type'), body: Buffer.from(await answer.arrayBuffer()) };
+  return {
+    status: answer.status,
+    type: answer.headers.get('content-type'),
+    body: Buffer.from(await answer.arrayBuffer()),
+  };
 }
 
 /** A form with fields and with files, whose parts have the names that a client gives them. */
@@ -61,9 +75,16 @@ describe('clients of Gotenberg', { timeout: 60_000 }, () => {
     const whole = { singlePage: true, size: { width: 8.27, height: 11.7 } };
     const single = await new HtmlConverter().convert({ ...page, properties: whole });
     expect(await pagesOf(single)).toHaveLength(1);
-    const markdown = await new MarkdownConverter().convert({ html: Buffer.from('{{ toHTML "file.md" }}'), markdown: Buffer.from('# A') });
+    const markdown = await new MarkdownConverter().convert({
+      html: Buffer.from('{{ toHTML "file.md" }}'),
+      markdown: Buffer.from('# A'),
+    });
     expect(await pagesOf(markdown)).toEqual([LETTER]);
-    const waited = await new UrlConverter().convert({ url: address, waitForExpression: 'window.ready === true', waitDelay: '2s' });
+    const waited = await new UrlConverter().convert({
+      url: address,
+      waitForExpression: 'window.ready === true',
+      waitDelay: '2s',
+    });
     expect(await pagesOf(waited)).toEqual([LETTER]);
   });
 
@@ -73,7 +94,9 @@ describe('clients of Gotenberg', { timeout: 60_000 }, () => {
     const picture = await new HtmlScreenshot().capture({ html: INVOICE, assets, properties });
     const { data, info } = await sharp(picture).removeAlpha().raw().toBuffer({ resolveWithObject: true });
     expect([info.width, info.height, [...data.subarray(0, 3)]]).toEqual([400, 300, [255, 0, 0]]);
-    const whole = await sharp(await new UrlScreenshot().capture({ url: address, properties: { format: 'jpeg' } })).metadata();
+    const whole = await sharp(
+      await new UrlScreenshot().capture({ url: address, properties: { format: 'jpeg' } }),
+    ).metadata();
     expect([whole.format, whole.width, whole.height]).toEqual(['jpeg', 800, 600]);
     expect(JSON.parse(String(await System.getHealth()))).toMatchObject({ status: 'up' });
     expect(String(await System.getVersion())).toMatch(/^8\./);
@@ -81,12 +104,19 @@ describe('clients of Gotenberg', { timeout: 60_000 }, () => {
 
   it('chromiumly gets 409 for what a page must not have', async () => {
     const { convert: convertUrl } = UrlConverter.prototype;
-    const failing = (options: object) => convertUrl.call(new UrlConverter(), { url: `${site.origin}/throws`, ...options });
+    const failing = (options: object) =>
+      convertUrl.call(new UrlConverter(), { url: `${site.origin}/throws`, ...options });
     await expect(failing({ url: `${site.origin}/status/404` })).rejects.toThrow(/409[\s\S]*404/);
-    await expect(failing({ url: `${site.origin}/status/403`, failOnHttpStatusCodes: [403] })).rejects.toThrow(/409[\s\S]*403/);
+    await expect(failing({ url: `${site.origin}/status/403`, failOnHttpStatusCodes: [403] })).rejects.toThrow(
+      /409[\s\S]*403/,
+    );
     await expect(failing({ failOnConsoleExceptions: true })).rejects.toThrow(/409[\s\S]*Error: boom$/);
     await expect(failing({ failOnResourceHttpStatusCodes: [499] })).rejects.toThrow(/409[\s\S]*style\.css - 404/);
-    const tolerated = await failing({ url: `${site.origin}/status/404`, failOnHttpStatusCodes: [], failOnConsoleExceptions: true });
+    const tolerated = await failing({
+      url: `${site.origin}/status/404`,
+      failOnHttpStatusCodes: [],
+      failOnConsoleExceptions: true,
+    });
     expect(await pagesOf(tolerated)).toHaveLength(1);
   });
 
@@ -94,7 +124,13 @@ describe('clients of Gotenberg', { timeout: 60_000 }, () => {
     const start = gotenberg(`${service.url}/forms/chromium`, { headers: { authorization: `Bearer ${service.key}` } });
     const ofHtml = pipe(start, convert, html, to(a4, landscape), please);
     expect(await pagesOf(await buffer(await ofHtml(INVOICE)))).toEqual([[842, 595]]);
-    const ofUrl = pipe(start, convert, url, (request) => ({ ...request, fields: { ...request.fields, url: address } }), please);
+    const ofUrl = pipe(
+      start,
+      convert,
+      url,
+      (request) => ({ ...request, fields: { ...request.fields, url: address } }),
+      please,
+    );
     expect(await pagesOf(await buffer(await ofUrl(address)))).toEqual([LETTER]);
   });
 
@@ -103,8 +139,13 @@ describe('clients of Gotenberg', { timeout: 60_000 }, () => {
     [
       'paperless-ngx',
       {
-        ...{ marginTop: '0.1in', marginBottom: '0.1in', marginLeft: '0.1in', marginRight: '0.1in' },
-        ...{ paperWidth: '8.27in', paperHeight: '11.7in', scale: '1.0' },
+        marginTop: '0.1in',
+        marginBottom: '0.1in',
+        marginLeft: '0.1in',
+        marginRight: '0.1in',
+        paperWidth: '8.27in',
+        paperHeight: '11.7in',
+        scale: '1.0',
       },
       ['index.html', 'style.css', 'cidpart1'].map((name) => [name, name]),
       [A4, A4],
@@ -112,8 +153,12 @@ describe('clients of Gotenberg', { timeout: 60_000 }, () => {
     [
       'the Python client',
       {
-        ...{ landscape: 'true', waitDelay: '1.5s', failOnHttpStatusCodes: '[499,599]', skipNetworkIdleEvent: 'true' },
-        ...{ emulatedMediaType: 'screen', nativePageRanges: '1-1' },
+        landscape: 'true',
+        waitDelay: '1.5s',
+        failOnHttpStatusCodes: '[499,599]',
+        skipNetworkIdleEvent: 'true',
+        emulatedMediaType: 'screen',
+        nativePageRanges: '1-1',
       },
       ['index.html', 'style.css'].map((name) => [name, name]),
       [[792, 612]],
@@ -121,8 +166,12 @@ describe('clients of Gotenberg', { timeout: 60_000 }, () => {
     [
       'the PHP client',
       {
-        ...{ paperWidth: '8.27', paperHeight: '11.7', printBackground: '1', skipNetworkIdleEvent: '0' },
-        ...{ generateDocumentOutline: '1', ownerPassword: '' },
+        paperWidth: '8.27',
+        paperHeight: '11.7',
+        printBackground: '1',
+        skipNetworkIdleEvent: '0',
+        generateDocumentOutline: '1',
+        ownerPassword: '',
       },
       ['index.html', 'footer.html', 'style.css'].map((name) => ['files', name]),
       [A4, A4],
@@ -135,9 +184,16 @@ describe('clients of Gotenberg', { timeout: 60_000 }, () => {
   });
 
   it('paperless-ngx gets its PDF/A from the Gotenberg behind', async () => {
-    const { status } = await post('/forms/chromium/convert/html', formOf({ pdfa: 'PDF/A-2b' }, [['index.html', 'index.html', INVOICE]]));
+    const { status } = await post(
+      '/forms/chromium/convert/html',
+      formOf({ pdfa: 'PDF/A-2b' }, [['index.html', 'index.html', INVOICE]]),
+    );
     const [passed] = upstream.uploads;
-    expect([status, passed?.path, passed?.headers.authorization]).toEqual([200, '/forms/pdfengines/convert', undefined]);
+    expect([status, passed?.path, passed?.headers.authorization]).toEqual([
+      200,
+      '/forms/pdfengines/convert',
+      undefined,
+    ]);
     expect(Number(passed?.headers['content-length'])).toBe(passed?.content.length);
     expect(passed?.content.includes('%PDF-')).toBe(true);
   });
@@ -161,7 +217,11 @@ describe('clients of Gotenberg', { timeout: 60_000 }, () => {
     const always = { 'gotenberg-trace': 'trace-1', 'x-token': 'f00dfeed' };
     expect(file).toMatchObject({
       method: 'POST',
-      headers: { ...always, 'content-type': 'application/pdf', 'content-disposition': 'attachment; filename="invoice.pdf"' },
+      headers: {
+        ...always,
+        'content-type': 'application/pdf',
+        'content-disposition': 'attachment; filename="invoice.pdf"',
+      },
     });
     expect(await pagesOf(file?.content ?? Buffer.alloc(0))).toEqual([LETTER]);
     expect(error).toMatchObject({ method: 'PATCH', headers: { ...always, 'content-type': 'application/json' } });
@@ -169,7 +229,9 @@ describe('clients of Gotenberg', { timeout: 60_000 }, () => {
       status: 409,
       message: 'Invalid HTTP status code from the main page: 404: Not Found',
     });
-    await expect.poll(async () => (await service.get('/v1/jobs?state=completed')).body.data.jobs.length).toBeGreaterThan(0);
+    await expect
+      .poll(async () => (await service.get('/v1/jobs?state=completed')).body.data.jobs.length)
+      .toBeGreaterThan(0);
     expect(JSON.stringify((await service.get('/v1/jobs')).body)).not.toContain('f00dfeed');
   });
 });

@@ -13,7 +13,9 @@ function guarded() {
   const [onRejection] = process.listeners('unhandledRejection').filter((listener) => !before.has(listener));
   const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
   return {
-    ...{ lines, exit, guard },
+    lines,
+    exit,
+    guard,
     except: (error: Error) => onException?.(error, 'uncaughtException'),
     reject: (reason: Error) => onRejection?.(reason, Promise.resolve()),
   };
@@ -26,7 +28,11 @@ it.each([
   ['any other error ends the process', 'submit (dist/service.js:1:1)', 60, 1],
 ])('%s', (_, frame, level, exits) => {
   const { lines, exit, guard, except } = guarded();
-  except(Object.assign(new Error('listener'), { stack: `Error: listener\n    at onRequest (dist/service.js:1:1)\n    at ${frame}` }));
+  except(
+    Object.assign(new Error('listener'), {
+      stack: `Error: listener\n    at onRequest (dist/service.js:1:1)\n    at ${frame}`,
+    }),
+  );
   expect(lines).toMatchObject([{ level }]);
   expect(exit.mock.calls).toEqual(Array(exits).fill([1]));
   guard[Symbol.dispose]();

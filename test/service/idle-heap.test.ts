@@ -77,7 +77,12 @@ describe('IdleHeap', () => {
     const told: unknown[] = [];
     const failure = new Error('no inspector');
     const collect = () => Promise.reject(failure);
-    const heap = new IdleHeap({ running: () => 0, heapBytes: () => 120 * MB, collect, onError: (error) => told.push(error) });
+    const heap = new IdleHeap({
+      running: () => 0,
+      heapBytes: () => 120 * MB,
+      collect,
+      onError: (error) => told.push(error),
+    });
     heap.captureEnded();
     await vi.advanceTimersByTimeAsync(3_000);
     expect(told).toEqual([failure]);

@@ -28,7 +28,11 @@ it('a failed job has the URL of its page in its line, in the list and in look-up
   const { lines, log } = readableLog();
   await using service = await startService({}, null, { log });
   const url = site.url('/slow');
-  const failed = await service.post({ url: `${url}?ms=0&token=SECRET#SECRET`, fail_if_content_missing: ['no such text'], ...SMALL });
+  const failed = await service.post({
+    url: `${url}?ms=0&token=SECRET#SECRET`,
+    fail_if_content_missing: ['no such text'],
+    ...SMALL,
+  });
   expect(failed.body.ok).toBe(false);
   const [job] = (await service.get('/v1/jobs?state=failed')).body.data.jobs;
   expect(job).toMatchObject({ state: 'failed', url });

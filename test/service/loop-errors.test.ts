@@ -8,7 +8,12 @@ test('the same error is logged once every 30 s, and other errors as well', () =>
   let now = 0;
   const report = loopErrors(log, () => now);
   const away = (reason: string, code?: string) =>
-    new CaptureError({ code: 'internal_error', message: 'away', status: 503, cause: Object.assign(new Error(reason), { code }) });
+    new CaptureError({
+      code: 'internal_error',
+      message: 'away',
+      status: 503,
+      cause: Object.assign(new Error(reason), { code }),
+    });
   for (; now < 60_000; now += 500) {
     report(away('connect ECONNREFUSED'));
     report(away(`PUT of picture ${now}`, 'ETIMEDOUT'));

@@ -17,7 +17,14 @@ describe('the main path', () => {
     const picture = await service.picture(answer);
     const facts = await sharp(picture).metadata();
     expect(facts).toMatchObject({ format, width: 400, height: 300 });
-    expect(data).toMatchObject({ format, width: 400, height: 300, bytes: picture.length, cached: false, url: site.url('/article') });
+    expect(data).toMatchObject({
+      format,
+      width: 400,
+      height: 300,
+      bytes: picture.length,
+      cached: false,
+      url: site.url('/article'),
+    });
     expect(data.render_diagnostics).toEqual({
       version: 1,
       algorithm: 'native',
@@ -31,11 +38,20 @@ describe('the main path', () => {
   });
 
   it('answers 202 to an async submission, whose job then has the picture', async () => {
-    const answer = await service.post({ url: site.url('/article'), format: 'png', ...SMALL, cache_ttl: 0 }, {}, '?mode=async');
+    const answer = await service.post(
+      { url: site.url('/article'), format: 'png', ...SMALL, cache_ttl: 0 },
+      {},
+      '?mode=async',
+    );
     expect(answer.status).toBe(202);
     expect(answer.body.data.poll_url).toBe(`/v1/jobs/${answer.body.data.job_id}`);
     const job = await service.untilEnded(answer.body.data.job_id);
-    expect(job.body.data).toMatchObject({ state: 'completed', mode: 'async', attempts_made: 1, request_id: answer.body.request_id });
+    expect(job.body.data).toMatchObject({
+      state: 'completed',
+      mode: 'async',
+      attempts_made: 1,
+      request_id: answer.body.request_id,
+    });
     expect(job.body.data.result.data.bytes).toBeGreaterThan(100);
   });
 
@@ -46,7 +62,9 @@ describe('the main path', () => {
     await own.service.stop();
     await using again = await startService({ dataDir: own.dataDir }, own.dataDir);
     expect(again.key).toBe('');
-    const job = await fetch(`${again.url}/v1/jobs/${submitted.body.data.job_id}`, { headers: { authorization: `Bearer ${own.key}` } });
+    const job = await fetch(`${again.url}/v1/jobs/${submitted.body.data.job_id}`, {
+      headers: { authorization: `Bearer ${own.key}` },
+    });
     const body = (await job.json()) as { data: { state: string } };
     expect(['completed', 'waiting', 'active']).toContain(body.data.state);
   });

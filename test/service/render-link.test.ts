@@ -9,7 +9,8 @@ import { startSite } from '../fixtures/site/site.js';
 import { startService, type TestService } from '../fixtures/start-service.js';
 
 const [site, service] = await Promise.all([ofFile(startSite({ host: '127.0.0.2' })), ofFile(startService())]);
-for (const path of ['/', '/own']) site.route(path, (_, response) => html(response, '<body style="background:green">hello'));
+for (const path of ['/', '/own'])
+  site.route(path, (_, response) => html(response, '<body style="background:green">hello'));
 const base = site.url('').replace(/\/$/, '');
 let secret: string;
 let before = 0;
@@ -45,7 +46,10 @@ beforeEach(() => {
 
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 
-function link(body: Record<string, unknown>, { expires = inAnHour(), key = keyId, signing = secret, at = service.url } = {}): string {
+function link(
+  body: Record<string, unknown>,
+  { expires = inAnHour(), key = keyId, signing = secret, at = service.url } = {},
+): string {
   const pairs: QueryPair[] = [...pairsOf({ url: `${base}/`, ...body }), ['key', key], ['expires', String(expires)]];
   const query = new URLSearchParams([...pairs, ['signature', signQuery(pairs, signing)]]);
   return `${at}/v1/render?${query}`;
@@ -64,11 +68,20 @@ describe('GET /v1/render', () => {
       'x-job-id': expect.stringMatching(/^job_/),
       'cross-origin-resource-policy': 'cross-origin',
     });
-    expect(await sharp(Buffer.from(await answer.arrayBuffer())).metadata()).toMatchObject({ format: 'png', width: 400, height: 300 });
+    expect(await sharp(Buffer.from(await answer.arrayBuffer())).metadata()).toMatchObject({
+      format: 'png',
+      width: 400,
+      height: 300,
+    });
   });
 
   it('shows a picture for a screen with two colors, named as flat fields', async () => {
-    const screen = { viewport: { width: 800, height: 480, deviceScaleFactor: 1 }, format: 'bmp', palette: { colors: 2 }, rotate: 180 };
+    const screen = {
+      viewport: { width: 800, height: 480, deviceScaleFactor: 1 },
+      format: 'bmp',
+      palette: { colors: 2 },
+      rotate: 180,
+    };
     const url = link(screen);
     expect(new URL(url).search).toContain('palette.colors=2&rotate=180');
     const answer = await fetch(url);
@@ -150,10 +163,14 @@ describe('GET /v1/render', () => {
     const first = await fetch(url);
     expect(first.headers.get('cache-control')).toBe('public, max-age=60');
     clock.ahead = 61_000;
-    const ids = await Promise.all(Array.from({ length: 5 }, () => fetch(url))).then((all) => all.map(({ headers }) => headers));
+    const ids = await Promise.all(Array.from({ length: 5 }, () => fetch(url))).then((all) =>
+      all.map(({ headers }) => headers),
+    );
     expect(new Set(ids.map((headers) => headers.get('x-job-id')))).toEqual(new Set([first.headers.get('x-job-id')]));
     expect(ids[0]?.get('cache-control')).toBe('public, max-age=10');
-    await expect.poll(async () => (await fetch(url)).headers.get('x-job-id'), { timeout: 60_000 }).not.toBe(first.headers.get('x-job-id'));
+    await expect
+      .poll(async () => (await fetch(url)).headers.get('x-job-id'), { timeout: 60_000 })
+      .not.toBe(first.headers.get('x-job-id'));
     expect(requests()).toBe(2);
     expect((await own.get('/v1/usage')).body.data.credits).toBe(2);
   });
@@ -181,14 +198,24 @@ describe('GET /v1/render', () => {
   it('can be signed for a key that can do nothing else', async () => {
     await using own = await startService();
     const store = storeOf(own);
-    const key = await issueKey(store, { accountName: 'default', label: 'links', scopes: [LINKS_SCOPE], now: Date.now() });
+    const key = await issueKey(store, {
+      accountName: 'default',
+      label: 'links',
+      scopes: [LINKS_SCOPE],
+      now: Date.now(),
+    });
     const at = await linkOf(own, key?.id);
     expect((await fetch(at(SMALL))).status).toBe(200);
     const authorization = `Bearer ${key?.secret}`;
     expect((await own.post(SMALL, { authorization })).status).toBe(403);
     expect((await own.get('/v1/jobs', { authorization })).status).toBe(403);
     expect((await own.get('/v1/usage', { authorization })).status).toBe(403);
-    const reader = await issueKey(store, { accountName: 'default', label: 'reader', scopes: ['jobs:read'], now: Date.now() });
+    const reader = await issueKey(store, {
+      accountName: 'default',
+      label: 'reader',
+      scopes: ['jobs:read'],
+      now: Date.now(),
+    });
     expect((await fetch((await linkOf(own, reader?.id))(SMALL))).status).toBe(403);
   });
 });

@@ -12,7 +12,12 @@ const BASE = { html: PAGE, viewport: { width: 600, height: 400, deviceScaleFacto
 
 it('a picture is turned and has the colors of its palette, whatever it shows', async () => {
   const answer = await service.post({ ...BASE, format: 'png', palette: { colors: 7 }, rotate: 90 });
-  expect(answer.body.data).toMatchObject({ format: 'png', width: 400, height: 600, cdn_url: expect.stringMatching(/\.png$/) });
+  expect(answer.body.data).toMatchObject({
+    format: 'png',
+    width: 400,
+    height: 600,
+    cdn_url: expect.stringMatching(/\.png$/),
+  });
   const picture = await service.picture(answer);
   expect(await sharp(picture).metadata()).toMatchObject({ width: 400, height: 600, bitsPerSample: 4 });
   const { data } = await sharp(picture).raw().toBuffer({ resolveWithObject: true });
@@ -26,7 +31,13 @@ it('a picture is turned and has the colors of its palette, whatever it shows', a
 it('a browser shows the BMP of a page as the page itself', async () => {
   const palette = { colors: ['#ff0000', '#777777', '#0000ff'] };
   const bmp = await service.post({ ...BASE, format: 'bmp', palette });
-  expect(bmp.body.data).toMatchObject({ format: 'bmp', width: 600, height: 400, bytes: 120_066, cdn_url: expect.stringMatching(/\.bmp$/) });
+  expect(bmp.body.data).toMatchObject({
+    format: 'bmp',
+    width: 600,
+    height: 400,
+    bytes: 120_066,
+    cdn_url: expect.stringMatching(/\.bmp$/),
+  });
   const html = `<body style="margin:0"><img src="data:image/bmp;base64,${(await service.picture(bmp)).toString('base64')}">`;
   const [shown, page] = await Promise.all(
     [html, PAGE].map(async (each) => {
@@ -50,7 +61,9 @@ it('one load of a page has pictures for several screens, and a full page one as 
     ],
   });
   const { captures } = answer.body.data;
-  expect(captures.map(({ name, format, width, height }: Record<string, unknown>) => [name, format, width, height])).toEqual([
+  expect(
+    captures.map(({ name, format, width, height }: Record<string, unknown>) => [name, format, width, height]),
+  ).toEqual([
     ['kindle', 'png', 400, 600],
     ['trmnl', 'bmp', 600, 400],
     ['page', 'png', 300, 1_000],
@@ -58,5 +71,6 @@ it('one load of a page has pictures for several screens, and a full page one as 
   const [kindle, , page] = await Promise.all(
     captures.map(async ({ cdn_url }: { cdn_url: string }) => Buffer.from(await (await fetch(cdn_url)).arrayBuffer())),
   );
-  for (const picture of [kindle, page]) expect(await sharp(picture).metadata()).toMatchObject({ space: 'b-w', bitsPerSample: 4 });
+  for (const picture of [kindle, page])
+    expect(await sharp(picture).metadata()).toMatchObject({ space: 'b-w', bitsPerSample: 4 });
 });

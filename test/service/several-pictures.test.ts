@@ -6,8 +6,13 @@ import { startSite } from '../fixtures/site/site.js';
 import { startService } from '../fixtures/start-service.js';
 
 const SMALL = { viewport: { width: 400, height: 320, deviceScaleFactor: 1 }, format: 'png' };
-const CAPTURES = [{ name: 'view' }, { name: 'red', selector: '#red', format: 'webp' }, { name: 'page', full_page: true }];
-const PAGE = '<body style="margin:0;height:900px"><h1>Words</h1><div id="red" style="width:80px;height:60px;background:red"></div>';
+const CAPTURES = [
+  { name: 'view' },
+  { name: 'red', selector: '#red', format: 'webp' },
+  { name: 'page', full_page: true },
+];
+const PAGE =
+  '<body style="margin:0;height:900px"><h1>Words</h1><div id="red" style="width:80px;height:60px;background:red"></div>';
 
 const [site, service] = await Promise.all([ofFile(startSite({ host: '127.0.0.2' })), ofFile(startService())]);
 site.route('/several', (_request, response) => html(response, PAGE));
@@ -21,7 +26,8 @@ describe('several pictures in one job', () => {
     const { status, headers, body } = await service.post({ ...SMALL, url, captures: CAPTURES });
     expect(status).toBe(200);
     const { data } = body;
-    const named: { name: string; format: string; width: number; height: number; bytes: number; cdn_url: string }[] = data.captures;
+    const named: { name: string; format: string; width: number; height: number; bytes: number; cdn_url: string }[] =
+      data.captures;
     expect(named.map(({ name, format, width, height }) => [name, format, width, height])).toEqual([
       ['view', 'png', 400, 320],
       ['red', 'webp', 80, 61],

@@ -32,7 +32,10 @@ it('a step that fails answers with its index and with the address of a picture o
   const steps = [CLICK, { action: 'click', selector: '#none' }];
   const { status, body } = await service.post({ ...SMALL, url: form, steps, timeout: 1_500 });
   expect(status).toBe(504);
-  expect(body.error).toMatchObject({ code: 'render_timeout', details: { step: 1, action: 'click', reason: 'not_found' } });
+  expect(body.error).toMatchObject({
+    code: 'render_timeout',
+    details: { step: 1, action: 'click', reason: 'not_found' },
+  });
   const { picture_url: url, artifact } = body.error.details;
   expect(artifact).toBeUndefined();
   const answer = await fetch(url);
@@ -58,9 +61,18 @@ it('a secret is in no log line, error or look-up', async () => {
 });
 
 it('go_to to a private destination, a file or a script is refused at submission', async () => {
-  for (const url of ['http://127.0.0.1/', 'http://169.254.169.254/latest', 'file:///etc/passwd', 'javascript:alert(1)']) {
+  for (const url of [
+    'http://127.0.0.1/',
+    'http://169.254.169.254/latest',
+    'file:///etc/passwd',
+    'javascript:alert(1)',
+  ]) {
     const { status, body } = await service.post({ url: form, steps: [CLICK, { action: 'go_to', url }] });
-    expect([status, body.error.code, body.error.details.issues[0].path], url).toEqual([400, 'invalid_request', 'steps.1.url']);
+    expect([status, body.error.code, body.error.details.issues[0].path], url).toEqual([
+      400,
+      'invalid_request',
+      'steps.1.url',
+    ]);
   }
 });
 
@@ -85,14 +97,25 @@ it('http_credentials go to the origin of the target when it asks, and nowhere el
       return response.writeHead(401, { 'www-authenticate': 'Basic realm="Private"' }).end('no');
     });
   const login = { http_credentials: { username: 'ada', password: SECRET } };
-  const { body } = await service.post({ ...SMALL, url: site.url('/private'), ...login, fail_if_content_missing: ['Welcome'] });
+  const { body } = await service.post({
+    ...SMALL,
+    url: site.url('/private'),
+    ...login,
+    fail_if_content_missing: ['Welcome'],
+  });
   expect(body.ok).toBe(true);
-  const first = site.hits.filter(({ path }) => path === '/private').map(({ headers }) => headers.authorization !== undefined);
+  const first = site.hits
+    .filter(({ path }) => path === '/private')
+    .map(({ headers }) => headers.authorization !== undefined);
   expect(first).toEqual([false, true]);
   const elsewhere = other.hits.filter(({ path }) => path === '/private');
   expect(elsewhere.length).toBeGreaterThan(0);
   expect(elsewhere.filter(({ headers }) => headers.authorization !== undefined)).toEqual([]);
-  const wrong = await service.post({ ...SMALL, url: site.url('/private'), http_credentials: { username: 'ada', password: 'wrong' } });
+  const wrong = await service.post({
+    ...SMALL,
+    url: site.url('/private'),
+    http_credentials: { username: 'ada', password: 'wrong' },
+  });
   expect(wrong.body.error).toMatchObject({ code: 'blocked_by_target', details: { status: 401 } });
   site.route('/leaves', (_request, response) => response.writeHead(302, { location: other.url('/private') }).end());
   const moved = await service.post({ ...SMALL, url: site.url('/leaves'), ...login });
@@ -120,7 +143,9 @@ it('referer is sent with the first request alone, and is the document’s referr
 it('ignore_https_errors accepts an unknown certificate, only where the operator allows it', async () => {
   const secure = createTlsServer(TLS_IDENTITY, (request, response) => {
     response.setHeader('content-type', request.url === '/ok.js' ? 'text/javascript' : 'text/html');
-    response.end(request.url === '/ok.js' ? 'document.body.append("script ran")' : '<body>secure <script src="/ok.js"></script>');
+    response.end(
+      request.url === '/ok.js' ? 'document.body.append("script ran")' : '<body>secure <script src="/ok.js"></script>',
+    );
   });
   await new Promise<void>((resolve) => secure.listen(0, '127.0.0.2', resolve));
   try {
@@ -132,7 +157,10 @@ it('ignore_https_errors accepts an unknown certificate, only where the operator 
     expect(error.message).toMatch(/`ignore_https_errors`.+STILLFRAME_ALLOW_INSECURE_TLS/);
     await using strict = await startService();
     const refused = await strict.post({ ...asked, ignore_https_errors: true });
-    expect(refused.body.error).toMatchObject({ code: 'unsupported_option', details: { issues: [{ path: 'ignore_https_errors' }] } });
+    expect(refused.body.error).toMatchObject({
+      code: 'unsupported_option',
+      details: { issues: [{ path: 'ignore_https_errors' }] },
+    });
     expect(refused.body.error.message).toContain('STILLFRAME_ALLOW_INSECURE_TLS');
   } finally {
     secure.closeAllConnections();
@@ -159,7 +187,10 @@ it('agents have steps, but no secrets and scripts', async () => {
 });
 
 it('the ref of an element that an earlier capture has listed is a selector, while it fits', async () => {
-  const url = page('/refs', '<button>One</button> <button onclick="document.body.append(\'second clicked\')">Two</button>');
+  const url = page(
+    '/refs',
+    '<button>One</button> <button onclick="document.body.append(\'second clicked\')">Two</button>',
+  );
   const seen = await service.post({ ...SMALL, url, inspect_page: true });
   const elements: { ref: string; name: string }[] = seen.body.data.inspection.elements;
   const selector = elements.find(({ name }) => name === 'Two')?.ref;
@@ -167,5 +198,8 @@ it('the ref of an element that an earlier capture has listed is a selector, whil
   const { body } = await service.post({ ...SMALL, url, steps, fail_if_content_missing: ['second clicked'] });
   expect(body.ok).toBe(true);
   const misfit = await service.post({ ...SMALL, url: form, steps });
-  expect(misfit.body.error).toMatchObject({ code: 'render_incomplete', details: { step: 0, check: 'ref', ref: selector } });
+  expect(misfit.body.error).toMatchObject({
+    code: 'render_incomplete',
+    details: { step: 0, check: 'ref', ref: selector },
+  });
 });

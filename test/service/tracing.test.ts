@@ -38,7 +38,13 @@ function childrenOf(spans: CollectedSpan[], parent: CollectedSpan): string[] {
 
 describe('the trace of a capture', () => {
   it('has its stages below its attempt, and the attempt below its submission', async () => {
-    const answer = await service.post({ url: site.url('/long?px=600&row=100'), full_page: true, format: 'png', cache_ttl: 0, ...SMALL });
+    const answer = await service.post({
+      url: site.url('/long?px=600&row=100'),
+      full_page: true,
+      format: 'png',
+      cache_ttl: 0,
+      ...SMALL,
+    });
     expect(answer.status).toBe(200);
     const jobId = answer.headers.get('x-job-id') ?? '';
     const spans = await traceOf(jobId, 'POST /v1/screenshot', 'capture');
@@ -46,12 +52,22 @@ describe('the trace of a capture', () => {
     const attempt = named(spans, 'capture');
     expect(submission).toMatchObject({ parentSpanId: '', kind: KIND.server, status: 0 });
     expect(submission.attributes).toEqual({
-      ...{ 'http.request.method': 'POST', 'http.route': '/v1/screenshot', 'http.response.status_code': 200 },
-      ...{ 'stillframe.request_id': answer.body.request_id, 'stillframe.job_id': jobId, 'stillframe.cached': false },
-      ...{ 'stillframe.format': 'png', 'stillframe.full_page': true, 'stillframe.target_host': '127.0.0.2' },
+      'http.request.method': 'POST',
+      'http.route': '/v1/screenshot',
+      'http.response.status_code': 200,
+      'stillframe.request_id': answer.body.request_id,
+      'stillframe.job_id': jobId,
+      'stillframe.cached': false,
+      'stillframe.format': 'png',
+      'stillframe.full_page': true,
+      'stillframe.target_host': '127.0.0.2',
     });
     expect(attempt).toMatchObject({ parentSpanId: submission.spanId, kind: KIND.consumer, status: 0 });
-    expect(attempt.attributes).toMatchObject({ 'stillframe.attempt': 1, 'stillframe.mode': 'sync', 'stillframe.state': 'completed' });
+    expect(attempt.attributes).toMatchObject({
+      'stillframe.attempt': 1,
+      'stillframe.mode': 'sync',
+      'stillframe.state': 'completed',
+    });
     expect(childrenOf(spans, attempt)).toEqual([
       'queue',
       'prepare',
@@ -71,7 +87,10 @@ describe('the trace of a capture', () => {
       expect(stage.endMs).toBeLessThanOrEqual(attempt.endMs + 2);
       expect(stage.startMs).toBeGreaterThanOrEqual((inOrder[i - 1]?.endMs ?? 0) - 2);
     }
-    expect(submission.resource).toMatchObject({ 'service.name': 'stillframe', 'service.version': expect.stringMatching(/^\d+\.\d+/) });
+    expect(submission.resource).toMatchObject({
+      'service.name': 'stillframe',
+      'service.version': expect.stringMatching(/^\d+\.\d+/),
+    });
   });
 
   it('continues after a 202, and joins the trace of a caller unless its traceparent is malformed', async () => {
@@ -113,7 +132,9 @@ describe('the trace of a capture', () => {
     const spans = await traceOf(jobId, 'POST /v1/screenshot');
     const attempts = spans.filter((span) => span.name === 'capture').sort((a, b) => a.startMs - b.startMs);
     const states = ['delayed', 'failed'];
-    expect(attempts).toMatchObject(states.map((state, i) => ({ attributes: { 'stillframe.attempt': i + 1, 'stillframe.state': state } })));
+    expect(attempts).toMatchObject(
+      states.map((state, i) => ({ attributes: { 'stillframe.attempt': i + 1, 'stillframe.state': state } })),
+    );
     expect(attempts[1]?.startMs).toBeGreaterThanOrEqual((attempts[0]?.endMs ?? 0) - 2);
   });
 
@@ -134,7 +155,9 @@ describe('the trace of a capture', () => {
     await service.post({ url: site.url('/static'), ...SMALL }, { 'x-request-id': 'the-next' });
     const byRequest = async (id: string) => {
       for (let count = 1; ; count++) {
-        const found = (await collector.until('POST /v1/screenshot', count)).find((span) => span.attributes['stillframe.request_id'] === id);
+        const found = (await collector.until('POST /v1/screenshot', count)).find(
+          (span) => span.attributes['stillframe.request_id'] === id,
+        );
         if (found !== undefined) return found;
       }
     };
@@ -150,7 +173,9 @@ describe('webhooks', () => {
   it('are spans of the same trace, one for each attempt, which the receiver may join', async () => {
     await using receiver = await startReceiver({ script: [{ status: 500 }, { status: 204 }] });
     const over = { webhookAllow: [receiver.origin], webhookBackoffMs: [10] };
-    await using own = await startService(over, undefined, { tracing: collector.config({ OTEL_SERVICE_NAME: 'hooks' }) });
+    await using own = await startService(over, undefined, {
+      tracing: collector.config({ OTEL_SERVICE_NAME: 'hooks' }),
+    });
     const webhook = { url: receiver.url(`/hook?token=${SECRET}`), secret: SECRET };
     const answer = await own.post({ url: site.url('/static'), ...SMALL, webhook });
     const [first, second] = await receiver.received(2);
@@ -159,8 +184,16 @@ describe('webhooks', () => {
     const spans = await traceOf(jobId, 'webhook', 'POST /v1/screenshot');
     const attempts = spans.filter((span) => span.name === 'webhook').sort((a, b) => a.startMs - b.startMs);
     expect(attempts).toMatchObject([
-      { attributes: { 'http.response.status_code': 500, 'stillframe.outcome': 'retry' }, status: ERROR, kind: KIND.client },
-      { attributes: { 'http.response.status_code': 204, 'stillframe.outcome': 'delivered' }, status: 0, kind: KIND.client },
+      {
+        attributes: { 'http.response.status_code': 500, 'stillframe.outcome': 'retry' },
+        status: ERROR,
+        kind: KIND.client,
+      },
+      {
+        attributes: { 'http.response.status_code': 204, 'stillframe.outcome': 'delivered' },
+        status: 0,
+        kind: KIND.client,
+      },
     ]);
     const submission = named(spans, 'POST /v1/screenshot');
     for (const [i, request] of [first, second].entries()) {
@@ -198,7 +231,12 @@ describe('privacy', () => {
 
 describe('sampling', () => {
   it.each([
-    ['leaves out the traces that a caller does not sample, to their end', {}, `^00-${'56'.repeat(16)}-[0-9a-f]{16}-00$`, 0],
+    [
+      'leaves out the traces that a caller does not sample, to their end',
+      {},
+      `^00-${'56'.repeat(16)}-[0-9a-f]{16}-00$`,
+      0,
+    ],
     ['keeps them with always_on', { OTEL_TRACES_SAMPLER: 'always_on' }, `^00-${'56'.repeat(16)}-[0-9a-f]{16}-01$`, 2],
     ['knows no caller and tells no receiver without propagation', { OTEL_PROPAGATORS: 'none' }, '^undefined$', 2],
   ])('%s', async (name, config, traceparentOfHook, count) => {
@@ -206,7 +244,10 @@ describe('sampling', () => {
     const tracing = collector.config({ OTEL_SERVICE_NAME: name, ...config });
     const own = await startService({ webhookAllow: [receiver.origin] }, undefined, { tracing });
     const traceparent = `00-${'56'.repeat(16)}-${'78'.repeat(8)}-00`;
-    await own.post({ url: site.url('/static'), ...SMALL, webhook: { url: receiver.url(), secret: SECRET } }, { traceparent });
+    await own.post(
+      { url: site.url('/static'), ...SMALL, webhook: { url: receiver.url(), secret: SECRET } },
+      { traceparent },
+    );
     const [request] = await receiver.received(1);
     expect(`${request?.headers.traceparent}`).toMatch(new RegExp(traceparentOfHook));
     await own[Symbol.asyncDispose]();
@@ -226,7 +267,8 @@ describe('an unavailable collector', () => {
       lines.length = 0;
       const tracing = broken.config({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_TIMEOUT: '400' });
       const own = await startService({}, undefined, { tracing, log });
-      for (let i = 0; i < 2; i++) expect((await own.post({ url: site.url('/static'), cache_ttl: 0, ...SMALL })).status).toBe(200);
+      for (let i = 0; i < 2; i++)
+        expect((await own.post({ url: site.url('/static'), cache_ttl: 0, ...SMALL })).status).toBe(200);
       const before = performance.now();
       await own[Symbol.asyncDispose]();
       expect(performance.now() - before).toBeLessThan(15_000);

@@ -19,7 +19,14 @@ it('puts the picture where the request says, and tells so in the answer, the loo
   const first = await service.post(body, { 'idempotency-key': 'once' });
   expect(first.status).toBe(200);
   const picture = await service.picture(first);
-  const told = { state: 'uploaded', url: `${bucket.origin}/shots/home.webp`, bytes: picture.length, attempts: 1, status: 200, error: null };
+  const told = {
+    state: 'uploaded',
+    url: `${bucket.origin}/shots/home.webp`,
+    bytes: picture.length,
+    attempts: 1,
+    status: 200,
+    error: null,
+  };
   expect(first.body.data).toMatchObject({ cached: false, upload: told });
   const headers = { 'content-type': 'image/webp', 'content-length': String(picture.length) };
   expect(bucket.uploads).toMatchObject([{ method: 'PUT', path: `/shots/home.webp?${SIGNATURE}`, headers }]);
@@ -66,7 +73,12 @@ it('refuses an address that is not allowed before anything is captured', async (
 it('uploads a pdf, and what a job captures that nobody waits for', async () => {
   await using bucket = await startUploadReceiver('127.0.0.2', [503, 200]);
   await using service = await startService({ webhookAllow: [bucket.origin] });
-  const accepted = await service.post({ ...SMALL, format: 'pdf', sync: false, upload: { url: `${bucket.origin}/invoice.pdf` } });
+  const accepted = await service.post({
+    ...SMALL,
+    format: 'pdf',
+    sync: false,
+    upload: { url: `${bucket.origin}/invoice.pdf` },
+  });
   expect(accepted.status).toBe(202);
   const { result } = (await service.untilEnded(accepted.body.data.job_id)).body.data;
   expect(result.data.upload).toMatchObject({ state: 'uploaded', attempts: 2 });

@@ -44,7 +44,8 @@ async function run(id: string) {
   expect(started.status).toBe(202);
   for (;;) {
     const { body } = await call('GET', `/v1/watches/${id}/runs/${started.body.data.id}`);
-    if (body.data.ended_at !== null && body.data.messages.every(({ state }: { state: string }) => state !== 'pending')) return body.data;
+    if (body.data.ended_at !== null && body.data.messages.every(({ state }: { state: string }) => state !== 'pending'))
+      return body.data;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -87,7 +88,9 @@ describe('a watch', () => {
       callApi(other.url + path, other.key, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
     page.body = `<p>${'before '.repeat(9)}</p>`;
     const { body: made } = await ask('POST', '/v1/watches', {
-      ...{ name: `Prices <!channel> @everyone ${'x'.repeat(60)}`, request: { ...SMALL, url: site.url('/watched') }, schedule: RARELY },
+      name: `Prices <!channel> @everyone ${'x'.repeat(60)}`,
+      request: { ...SMALL, url: site.url('/watched') },
+      schedule: RARELY,
       text: true,
       send: [
         ...CHAT_FORMS.map((form) => ({ slack: { url: chats.url(`/${form}`), form } })),
@@ -99,7 +102,9 @@ describe('a watch', () => {
       const { body } = await ask('POST', `/v1/watches/${made.data.id}/run`);
       const settled = async () => {
         const { data } = (await ask('GET', `/v1/watches/${made.data.id}/runs/${body.data.id}`)).body;
-        return data.ended_at !== null && data.messages.every(({ state }: { state: string }) => state !== 'pending') ? data : null;
+        return data.ended_at !== null && data.messages.every(({ state }: { state: string }) => state !== 'pending')
+          ? data
+          : null;
       };
       await expect.poll(settled, { timeout: 60_000 }).not.toBeNull();
       return await settled();
@@ -113,13 +118,19 @@ describe('a watch', () => {
       ['upload', 'delivered'],
     ]);
     const bodyOf = (form: string) => chats.requests.find(({ path }) => path === `/${form}`)?.payload as never;
-    expect(chats.requests.map(({ headers }) => headers['content-type'])).toEqual(CHAT_FORMS.map(() => 'application/json'));
+    expect(chats.requests.map(({ headers }) => headers['content-type'])).toEqual(
+      CHAT_FORMS.map(() => 'application/json'),
+    );
     const { text, blocks } = bodyOf('slack') as { text: string; blocks: { text?: { text: string } }[] };
     const [section = ''] = blocks.map((block) => block.text?.text ?? '');
     expect([text, section].filter((one) => /<!channel>|&(?!amp;|lt;|gt;)/.test(one))).toEqual([]);
     expect([section.length > 2_500, section.length <= 3_000, section.endsWith('```')]).toEqual([true, true, true]);
-    const { attachments } = bodyOf('mattermost') as { attachments: { title: string; text: string; fallback: string }[] };
-    expect(Object.values(attachments[0] ?? {}).filter((one) => one.includes('@everyone') && !one.includes('```diff'))).toEqual([]);
+    const { attachments } = bodyOf('mattermost') as {
+      attachments: { title: string; text: string; fallback: string }[];
+    };
+    expect(
+      Object.values(attachments[0] ?? {}).filter((one) => one.includes('@everyone') && !one.includes('```diff')),
+    ).toEqual([]);
     const { embeds, allowed_mentions } = bodyOf('discord') as {
       embeds: { title: string; description: string }[];
       allowed_mentions: object;
@@ -167,7 +178,12 @@ describe('a watch', () => {
     [{ send: [{ webhook: { url: 'https://10.0.0.1/', secret: SECRET } }] }, 400, 'send.0.webhook.url', 'public'],
     [{ send: [{ slack: { url: 'http://hooks.example.com/' } }] }, 400, 'send.0.slack.url', 'must be HTTPS'],
     [{ send: [{ email: { to: 'ada@example.com' } }] }, 400, 'send.0.email', 'STILLFRAME_SMTP_URL'],
-    [{ send: [{ email: { to: 'ada@example.com\r\nbcc: eve@example.com' } }] }, 400, 'send.0.email.to', 'e-mail address'],
+    [
+      { send: [{ email: { to: 'ada@example.com\r\nbcc: eve@example.com' } }] },
+      400,
+      'send.0.email.to',
+      'e-mail address',
+    ],
     [{ schedule: { cron: '*/30 * * * * *' } }, 400, 'schedule.cron', 'five fields'],
     [{ schedule: { cron: '0 0 30 2 *' } }, 400, 'schedule', 'no time'],
     [{ schedule: { every: '30s' } }, 400, 'schedule.every', 'at least 1 min'],
@@ -175,7 +191,9 @@ describe('a watch', () => {
     [{ names: 'x' }, 400, 'names', 'Did you mean `name`'],
   ])('is refused with its field: %o', async (fields, status, path, words) => {
     const { status: answered, body } = await call('POST', '/v1/watches', {
-      ...{ name: 'A page', request: { url: 'https://example.com/' }, schedule: RARELY },
+      name: 'A page',
+      request: { url: 'https://example.com/' },
+      schedule: RARELY,
       ...fields,
     });
     expect([answered, JSON.stringify(body.error.details.issues)]).toEqual([status, expect.stringContaining(words)]);
@@ -201,8 +219,21 @@ describe('the command', () => {
 
   it('adds, runs, lists, pauses, exports, applies and removes watches', async () => {
     const folder = folderOfTest();
-    const added = await watch('add', site.url('/watched'), '--name', 'By command', '--cron', '@yearly', '--viewport-width', '400');
-    expect(added).toMatchObject({ name: 'By command', request: { viewport: { width: 400 } }, schedule: { cron: '@yearly' } });
+    const added = await watch(
+      'add',
+      site.url('/watched'),
+      '--name',
+      'By command',
+      '--cron',
+      '@yearly',
+      '--viewport-width',
+      '400',
+    );
+    expect(added).toMatchObject({
+      name: 'By command',
+      request: { viewport: { width: 400 } },
+      schedule: { cron: '@yearly' },
+    });
     expect(await watch('run', 'By command')).toMatchObject({ watch_id: added.id, state: 'unchanged' });
     expect((await watch('pause', added.id)).paused).toBe(true);
     expect((await watch('history', added.id)).length).toBe(1);
@@ -212,7 +243,12 @@ describe('the command', () => {
       expect(readFileSync(output).subarray(0, 4).toString()).toBe(name.endsWith('pdf') ? '%PDF' : 'RIFF');
     }
     const file = join(folder, 'watches.yml');
-    const definition = { name: 'By command', request: { url: site.url('/watched') }, schedule: { every: '1d' }, paused: true };
+    const definition = {
+      name: 'By command',
+      request: { url: site.url('/watched') },
+      schedule: { every: '1d' },
+      paused: true,
+    };
     writeFileSync(file, JSON.stringify({ watches: [definition, { ...definition, name: 'By file' }] }));
     expect(await watch('apply', file)).toMatchObject({ added: ['By file'], changed: ['By command'], removed: [] });
     expect(await watch('apply', file)).toMatchObject({ added: [], changed: [], unchanged: ['By command', 'By file'] });

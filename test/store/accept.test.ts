@@ -30,10 +30,17 @@ describe('concurrent submissions', () => {
 
   test('never exceed the quota', async ({ store }) => {
     const user = await aCaller(store, { quota: 10 });
-    const wishes = Array.from({ length: 20 }, () => aNewJob(user, { price: 3, options: someOptions({ format: 'pdf' }) }));
+    const wishes = Array.from({ length: 20 }, () =>
+      aNewJob(user, { price: 3, options: someOptions({ format: 'pdf' }) }),
+    );
     const kinds = (await Promise.all(wishes.map((job) => store.accept(job, RULES)))).map((answer) => answer.kind);
     expect(kinds.sort()).toEqual([...Array(3).fill('queued'), ...Array(17).fill('quota_exceeded')]);
-    expect(await store.usage(user.accountId, NOON)).toMatchObject({ period: '2026-11', credits: 0, reserved: 9, quota: 10 });
+    expect(await store.usage(user.accountId, NOON)).toMatchObject({
+      period: '2026-11',
+      credits: 0,
+      reserved: 9,
+      quota: 10,
+    });
   });
 });
 
@@ -42,17 +49,25 @@ describe('links', () => {
   const aLink = (user: Caller, given: Partial<NewJob> = {}) => aNewJob(user, { ...LINK, ...given });
   const FAILURE = { code: 'target_error', message: 'no', retriable: false, status: 502 } as const;
 
-  test('a stored picture answers a link with the job that rendered it, without a new job or a charge', async ({ store }) => {
+  test('a stored picture answers a link with the job that rendered it, without a new job or a charge', async ({
+    store,
+  }) => {
     const user = await aCaller(store, { quota: 2 });
     const { id } = await aCaptured(store, user, LINK);
     for (let i = 0; i < 3; i++) {
-      expect(await store.accept(aLink(user), RULES)).toMatchObject({ kind: 'replayed', job: { id, state: 'completed' } });
+      expect(await store.accept(aLink(user), RULES)).toMatchObject({
+        kind: 'replayed',
+        job: { id, state: 'completed' },
+      });
     }
     expect(await store.usage(user.accountId, NOON)).toMatchObject({ credits: 2, reserved: 0 });
     expect((await store.queueStatus()).completed).toBe(1);
   });
 
-  test('a link shares a render in flight with a shorter timeout, but does not fail with it', async ({ store, user }) => {
+  test('a link shares a render in flight with a shorter timeout, but does not fail with it', async ({
+    store,
+    user,
+  }) => {
     const withTimeout = (timeout: number) => aLink(user, { options: someOptions({ timeout }) });
     const isInFlight = async (timeout: number) =>
       (await store.findLinkAnswer({ accountId: user.accountId, cacheIdentity: 'page', timeout })).inFlight;
@@ -68,7 +83,10 @@ describe('links', () => {
     expect(await claimNext(store)).toMatchObject({ id: long.id, options: { timeout: 9_000 } });
   });
 
-  test('only one of several concurrent links renders, with priority if one of them is synchronous', async ({ store, user }) => {
+  test('only one of several concurrent links renders, with priority if one of them is synchronous', async ({
+    store,
+    user,
+  }) => {
     const modes = Array.from({ length: 20 }, (_, i) => (i === 9 ? 'sync' : 'async'));
     const answers = await Promise.all(modes.map((mode) => store.accept(aLink(user, { mode }), RULES)));
     expect(answers.filter(({ kind }) => kind === 'queued')).toHaveLength(1);
@@ -78,7 +96,10 @@ describe('links', () => {
     expect(await store.usage(user.accountId, NOON)).toMatchObject({ reserved: 2 });
   });
 
-  test('the newest picture is found at any age, with whether a render is in flight; a deleted one is not', async ({ store, user }) => {
+  test('the newest picture is found at any age, with whether a render is in flight; a deleted one is not', async ({
+    store,
+    user,
+  }) => {
     const wish = { accountId: user.accountId, cacheIdentity: 'page', timeout: someOptions().timeout };
     expect(await store.findLinkAnswer(wish)).toEqual({ picture: null, inFlight: false });
     const first = await aQueued(store, user, LINK);
@@ -97,7 +118,10 @@ describe('links', () => {
     await store.markGone(capture.artifact.name, later);
     expect((await store.findLinkAnswer(wish)).picture).toBeNull();
     expect(await store.findLinkAnswer({ ...wish, cacheIdentity: null })).toEqual({ picture: null, inFlight: false });
-    expect(await store.findLinkAnswer({ ...wish, accountId: 'acc_stranger' })).toEqual({ picture: null, inFlight: false });
+    expect(await store.findLinkAnswer({ ...wish, accountId: 'acc_stranger' })).toEqual({
+      picture: null,
+      inFlight: false,
+    });
   });
 
   test('the limit of a key counts the cost of its links in the month, and nothing else', async ({ store, user }) => {
@@ -126,8 +150,13 @@ describe('links', () => {
 
   test('the limit admits as many concurrent links as it covers', async ({ store, user }) => {
     await store.setLinksLimit(user.keyId, 3);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => store.accept(aNewJob(user, { link: true }), RULES)));
-    expect(answers.map(({ kind }) => kind).sort()).toEqual([...Array(17).fill('links_limit_exceeded'), ...Array(3).fill('queued')]);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => store.accept(aNewJob(user, { link: true }), RULES)),
+    );
+    expect(answers.map(({ kind }) => kind).sort()).toEqual([
+      ...Array(17).fill('links_limit_exceeded'),
+      ...Array(3).fill('queued'),
+    ]);
     expect(await store.linkCredits(NOON)).toEqual(new Map([[user.keyId, 3]]));
   });
 });

@@ -18,7 +18,10 @@ test('account names are unique, and quotas can be set and removed', async ({ sto
   await expect(store.setQuota('acme', -1)).rejects.toThrow();
 });
 
-test('credits without a job are charged up to the quota, however many come at once, and are given back', async ({ store, user }) => {
+test('credits without a job are charged up to the quota, however many come at once, and are given back', async ({
+  store,
+  user,
+}) => {
   const { accountId } = user;
   const credits = async () => (await store.usage(accountId, NOON)).credits;
   const charge = (price: number) => store.charge({ accountId, price, enqueuedAt: NOON });
@@ -49,7 +52,9 @@ async function alter(url: string, change: string): Promise<void> {
 test('only one of several processes that open an empty store makes the first key', async ({ it, store }) => {
   await store.createAccount('default', NOON);
   const others = await Promise.all(Array.from({ length: 3 }, () => openAt(it.dataDir)));
-  const secrets = await Promise.all([store, ...others].map((store) => issueFirstKey({ ...store, listKeys: async () => [] }, NOON)));
+  const secrets = await Promise.all(
+    [store, ...others].map((store) => issueFirstKey({ ...store, listKeys: async () => [] }, NOON)),
+  );
   await Promise.all(others.map((other) => other[Symbol.asyncDispose]()));
   expect(secrets.filter((secret) => secret !== null)).toHaveLength(1);
   expect(await store.listKeys()).toHaveLength(1);
@@ -58,13 +63,22 @@ test('only one of several processes that open an empty store makes the first key
 test('a revocation by another process takes effect at once', async ({ it, store, user }) => {
   await using command = await openAt(it.dataDir);
   const hash = hashApiKey(user.secret);
-  expect(await store.findKeyByHash(hash)).toMatchObject({ id: user.keyId, accountName: user.accountName, revokedAt: null });
-  expect(await command.revokeKey(user.keyId, NOON + 5)).toMatchObject({ revoked: { id: user.keyId, revokedAt: NOON + 5 } });
+  expect(await store.findKeyByHash(hash)).toMatchObject({
+    id: user.keyId,
+    accountName: user.accountName,
+    revokedAt: null,
+  });
+  expect(await command.revokeKey(user.keyId, NOON + 5)).toMatchObject({
+    revoked: { id: user.keyId, revokedAt: NOON + 5 },
+  });
   expect(await store.findKeyByHash(hash)).toMatchObject({ revokedAt: NOON + 5 });
   expect(await store.revokeKey(user.keyId, NOON + 9)).toMatchObject({ revoked: { revokedAt: NOON + 5 } });
 });
 
-test('a key is revoked by its id or its secret, or by 12 or more of their first characters', async ({ store, user }) => {
+test('a key is revoked by its id or its secret, or by 12 or more of their first characters', async ({
+  store,
+  user,
+}) => {
   const other = await aKey(store, user.accountId);
   expect(await store.revokeKey('sf_live_', NOON)).toEqual({ problem: 'not_found' });
   expect(await store.revokeKey(user.secret.slice(0, 11), NOON)).toEqual({ problem: 'not_found' });

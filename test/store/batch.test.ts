@@ -2,7 +2,11 @@ import { expect, test } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { Batch } from '../../src/store/postgres/batch.js';
 
-const LOST = new CaptureError({ code: 'internal_error', status: 503, message: 'The database cannot be reached at the moment.' });
+const LOST = new CaptureError({
+  code: 'internal_error',
+  status: 503,
+  message: 'The database cannot be reached at the moment.',
+});
 
 /** Runs that end when the test says so; each item becomes its double. */
 function aBatch() {
@@ -10,7 +14,10 @@ function aBatch() {
   const batch = new Batch<number, number>(
     (items) =>
       new Promise((resolve, reject) => {
-        runs.push({ items, end: (error) => (error === undefined ? resolve(items.map((item) => item * 2)) : reject(error)) });
+        runs.push({
+          items,
+          end: (error) => (error === undefined ? resolve(items.map((item) => item * 2)) : reject(error)),
+        });
       }),
   );
   return { batch, runs };

@@ -18,14 +18,24 @@ import {
 } from './factories.js';
 import { test } from './store-test.js';
 
-const FAILURE: StoredError = { code: 'target_error', message: 'no', retriable: false, status: 502, details: { status: 404 } };
+const FAILURE: StoredError = {
+  code: 'target_error',
+  message: 'no',
+  retriable: false,
+  status: 502,
+  details: { status: 404 },
+};
 
 async function queueJobs(store: Store, user: Caller, count: number, given: Partial<NewJob> = {}): Promise<void> {
   for (let i = 0; i < count; i++) await aQueued(store, user, given);
 }
 
 /** The accounts of the next claims, each job ended before the next claim when it is said how long it took. */
-async function claimsOf(store: Store, count: number, { tookMs, now = NOON }: { tookMs?: number; now?: number } = {}): Promise<string[]> {
+async function claimsOf(
+  store: Store,
+  count: number,
+  { tookMs, now = NOON }: { tookMs?: number; now?: number } = {},
+): Promise<string[]> {
   const accounts: string[] = [];
   for (let i = 0; i < count; i++) {
     const job = await claimNext(store, { now });
@@ -80,8 +90,19 @@ describe('a claim', () => {
     const job = await aQueued(store, user, { mode: 'sync', options, traceparent });
     const { id, accountId, requestId, mode, attemptBudget, enqueuedAt } = job;
     expect(await claimOne(store, { workerId: 'host-1-3', now: NOON + 7, leaseMs: 1_000 })).toEqual({
-      ...{ id, accountId, requestId, mode, options, attempt: 1, attemptBudget, enqueuedAt, traceparent },
-      ...{ claimedAt: NOON + 7, workerId: 'host-1-3', firstClaimedAt: NOON + 7, dueAt: null },
+      id,
+      accountId,
+      requestId,
+      mode,
+      options,
+      attempt: 1,
+      attemptBudget,
+      enqueuedAt,
+      traceparent,
+      claimedAt: NOON + 7,
+      workerId: 'host-1-3',
+      firstClaimedAt: NOON + 7,
+      dueAt: null,
     });
     expect(await store.findJob(job.id)).toMatchObject({ state: 'active', attemptsMade: 1, result: null });
   });
@@ -102,7 +123,11 @@ describe('a claim', () => {
     await aQueued(store, user);
     await store.retryLater(claimOf(await claimNext(store)), NOON + 500, NOON);
     expect(await store.nextDueAt()).toBe(NOON + 500);
-    expect(await claimNext(store, { now: NOON + 600 })).toMatchObject({ attempt: 2, firstClaimedAt: NOON, dueAt: NOON + 500 });
+    expect(await claimNext(store, { now: NOON + 600 })).toMatchObject({
+      attempt: 2,
+      firstClaimedAt: NOON,
+      dueAt: NOON + 500,
+    });
     expect(await store.nextDueAt()).toBeNull();
   });
 });
@@ -115,16 +140,38 @@ describe('an end', () => {
     await completeNext(store, capture, NOON + 900);
     const { id, accountId, keyId, requestId, attemptBudget, enqueuedAt, mode } = job;
     expect(await store.findJob(id)).toEqual({
-      ...{ id, accountId, keyId, requestId, attemptBudget, enqueuedAt, mode, webhookUrl: null },
-      ...{ state: 'completed', url: 'https://example.com/', progress: 100, attemptsMade: 1 },
-      result: { outcome: { ok: true, data: capture.data }, durationMs: 900, completedAt: NOON + 900, workerId: 'host-1-0' },
+      id,
+      accountId,
+      keyId,
+      requestId,
+      attemptBudget,
+      enqueuedAt,
+      mode,
+      webhookUrl: null,
+      state: 'completed',
+      url: 'https://example.com/',
+      progress: 100,
+      attemptsMade: 1,
+      result: {
+        outcome: { ok: true, data: capture.data },
+        durationMs: 900,
+        completedAt: NOON + 900,
+        workerId: 'host-1-0',
+      },
     });
     expect(await store.settlement(NOON + 950)).toEqual({ pending: 0, settled: 1, released: 0, oldestPendingMs: 0 });
     expect(await store.usage(user.accountId, NOON)).toMatchObject({ credits: 3, reserved: 0 });
-    expect(await store.findArtifact(capture.artifact.name)).toEqual({ ...capture.artifact, createdAt: NOON + 900, goneAt: null });
+    expect(await store.findArtifact(capture.artifact.name)).toEqual({
+      ...capture.artifact,
+      createdAt: NOON + 900,
+      goneAt: null,
+    });
   });
 
-  test('a failed job and those that shared its render keep their URLs, without secret parts', async ({ store, user }) => {
+  test('a failed job and those that shared its render keep their URLs, without secret parts', async ({
+    store,
+    user,
+  }) => {
     const options = someOptions({ url: 'https://example.com/reports/q3?token=SECRET#/SECRET' });
     const url = 'https://example.com/reports/q3';
     const jobs = [1, 2].map(() => aNewJob(user, { options, cacheIdentity: 'shared' }));

@@ -31,7 +31,9 @@ test('a link becomes one session, which can be found until it ends', async ({ st
 test('only one of two processes that exchange a link at once succeeds', async ({ it, store }) => {
   await using other = await openAt(it.dataDir);
   await store.addConsoleLink(aGrant('link'));
-  const tries = [1, 2, 3, 4, 5, 6].map((n) => (n % 2 === 0 ? store : other).exchangeConsoleLink('link', aGrant(`session ${n}`)));
+  const tries = [1, 2, 3, 4, 5, 6].map((n) =>
+    (n % 2 === 0 ? store : other).exchangeConsoleLink('link', aGrant(`session ${n}`)),
+  );
   expect((await Promise.all(tries)).filter(Boolean)).toHaveLength(1);
   expect(await store.countConsoleSessions(NOON)).toBe(1);
 });
@@ -119,7 +121,9 @@ test('a page examines 1,000 jobs, and says where the next page starts', () => {
   expect(chooseJobs(looked, { states: ['completed'], limit: 2 })).toEqual({ seqs: [5_000, 4_999], next: 4_999 });
 });
 
-test('the earlier pictures of a job are those of its account and address that are stored, newest first', async ({ store }) => {
+test('the earlier pictures of a job are those of its account and address that are stored, newest first', async ({
+  store,
+}) => {
   const [user, stranger] = [await aCaller(store), await aCaller(store)];
   const captured = (by: typeof user, url: string) => aCaptured(store, by, { options: someOptions({ url }) });
   const page = 'https://example.com/page';

@@ -18,13 +18,26 @@ async function claimDelivery(store: Store, given: Partial<Parameters<Store['clai
   return due;
 }
 
-test('a delivery is pending without an event until the job ends, under an id that stays the same', async ({ store, user }) => {
+test('a delivery is pending without an event until the job ends, under an id that stays the same', async ({
+  store,
+  user,
+}) => {
   const job = await aQueued(store, user, { webhook: { url: 'https://a.example/hook', secret: SECRET } });
   const before = await store.findDelivery(job.id);
   expect(before).toEqual({
-    ...{ jobId: job.id, deliveryId: expect.stringMatching(/^dlv_/), event: null, url: 'https://a.example/hook', state: 'pending' },
-    ...{ attempts: 0, maxAttempts: 5, generation: 1, lastStatus: null, lastError: null, lastAttemptAt: null },
-    ...{ nextAttemptAt: null, deliveredAt: null },
+    jobId: job.id,
+    deliveryId: expect.stringMatching(/^dlv_/),
+    event: null,
+    url: 'https://a.example/hook',
+    state: 'pending',
+    attempts: 0,
+    maxAttempts: 5,
+    generation: 1,
+    lastStatus: null,
+    lastError: null,
+    lastAttemptAt: null,
+    nextAttemptAt: null,
+    deliveredAt: null,
   });
   expect(await store.claimNextDelivery(CLAIM)).toBeNull();
   await completeNext(store, aCapture(), NOON + 3);
@@ -34,7 +47,12 @@ test('a claimed delivery carries the secret and the ended job', async ({ store, 
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
   const job = await anEndedJob(store, user, { traceparent });
   expect(await claimDelivery(store)).toMatchObject({
-    ...{ traceparent, jobId: job.id, generation: 1, attempt: 1, maxAttempts: 5, secret: SECRET },
+    traceparent,
+    jobId: job.id,
+    generation: 1,
+    attempt: 1,
+    maxAttempts: 5,
+    secret: SECRET,
     url: 'https://hooks.example.com/done?x=1',
     job: { id: job.id, state: 'completed', result: { outcome: { ok: true } } },
   });
@@ -77,7 +95,10 @@ describe('receivers', () => {
     expect(await store.expireDeliveries({ now: NOON + day - 1, limit: 10 })).toBe(0);
     expect(await store.deleteJobs(deletion)).toBe(0);
     expect(await store.expireDeliveries({ now: NOON + day, limit: 10 })).toBe(1);
-    expect(await store.findDelivery(job.id)).toMatchObject({ state: 'failed', lastError: expect.stringContaining('24 hours') });
+    expect(await store.findDelivery(job.id)).toMatchObject({
+      state: 'failed',
+      lastError: expect.stringContaining('24 hours'),
+    });
     expect(await store.webhookTotals()).toEqual({ delivered: 0, failed: 1, errors: 0 });
     expect(await store.nextDeliveryDueAt(4)).toBeNull();
     expect(await store.deleteJobs(deletion)).toBe(1);
@@ -92,10 +113,21 @@ describe('redelivery', () => {
     const accepted = await store.redeliver(job.id, 1, NOON + 100);
     expect(accepted).toMatchObject({
       kind: 'accepted',
-      status: { state: 'pending', generation: 2, attempts: 0, deliveryId: first.deliveryId, nextAttemptAt: NOON + 100, lastStatus: null },
+      status: {
+        state: 'pending',
+        generation: 2,
+        attempts: 0,
+        deliveryId: first.deliveryId,
+        nextAttemptAt: NOON + 100,
+        lastStatus: null,
+      },
     });
     await using restarted = await openAt(it.dataDir);
-    expect(await claimDelivery(restarted, { now: NOON + 100 })).toMatchObject({ generation: 2, attempt: 1, secret: SECRET });
+    expect(await claimDelivery(restarted, { now: NOON + 100 })).toMatchObject({
+      generation: 2,
+      attempt: 1,
+      secret: SECRET,
+    });
     expect(await store.recordAttempt(first, { kind: 'delivered', status: 200 }, NOON)).toBe(false);
   });
 

@@ -13,7 +13,11 @@ it.each([
     null,
     /^The SQLite driver \(better-sqlite3.*\) cannot be loaded under Node v\d.*: (Use Node 22|Reinstall stillframe)/,
   ],
-  ['whose native part was not built, as with npm 12', throwing('Could not locate the bindings file. Tried: /a /b'), /^The SQLite driver/],
+  [
+    'whose native part was not built, as with npm 12',
+    throwing('Could not locate the bindings file. Tried: /a /b'),
+    /^The SQLite driver/,
+  ],
   ['that fails otherwise', throwing('out of cheese'), /out of cheese/],
 ])('opening a database names a driver %s', async (_what, driver, message) => {
   const dir = folderOfTest();

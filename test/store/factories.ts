@@ -215,7 +215,11 @@ export async function claimNext(store: Store, given: Partial<JobClaim> = {}): Pr
 }
 
 /** A job that has been captured. */
-export async function aCaptured(store: Store, caller: Caller, { endedAt = NOON, ...given }: Partial<NewJob> & { endedAt?: number } = {}) {
+export async function aCaptured(
+  store: Store,
+  caller: Caller,
+  { endedAt = NOON, ...given }: Partial<NewJob> & { endedAt?: number } = {},
+) {
   const [job, capture] = [aNewJob(caller, given), aCapture()];
   await store.accept(job, RULES);
   await store.complete(claimOf(await claimNext(store, { now: endedAt })), capture, endedAt);
@@ -223,7 +227,11 @@ export async function aCaptured(store: Store, caller: Caller, { endedAt = NOON, 
 }
 
 /** A job that has been accepted. */
-export async function aQueued(store: Store, caller: Pick<Caller, 'accountId' | 'keyId'>, given: Partial<NewJob> = {}): Promise<NewJob> {
+export async function aQueued(
+  store: Store,
+  caller: Pick<Caller, 'accountId' | 'keyId'>,
+  given: Partial<NewJob> = {},
+): Promise<NewJob> {
   const job = aNewJob(caller, given);
   await store.accept(job, RULES);
   return job;

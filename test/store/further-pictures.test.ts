@@ -13,7 +13,11 @@ const RULE = { maxBytes: 1e9, limit: 10, now: NOON + 100 };
 function severalPictures() {
   const { artifact, data } = aCapture({ artifact: FIRST });
   const facts = { name: 'x', format: 'webp', width: 10, height: 10, bytes: 1, diagnostics: data.diagnostics };
-  const further = [SECOND, THIRD].map((name, index) => ({ name, bytes: index === 0 ? 200 : 30, sha256: 'cd'.repeat(32) }));
+  const further = [SECOND, THIRD].map((name, index) => ({
+    name,
+    bytes: index === 0 ? 200 : 30,
+    sha256: 'cd'.repeat(32),
+  }));
   return { artifact, data: { ...data, captures: NAMES.map((name) => ({ ...facts, artifact: name })) }, further };
 }
 

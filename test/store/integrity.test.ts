@@ -62,7 +62,10 @@ test('writes that were acknowledged before the log was deleted are in the databa
   expect(await after.findDamage()).toBeNull();
 });
 
-test('a command does not open other files than the server has open, and does when no server runs', async ({ it, store }) => {
+test('a command does not open other files than the server has open, and does when no server runs', async ({
+  it,
+  store,
+}) => {
   const lock = lockDataDir(it.dataDir);
   await using beside = await openForCommand(it.dataDir);
   await beside.ping();

@@ -32,7 +32,9 @@ test('an accepted clock is reported to the running server once, and trusted by t
   expect(await store.keepClock({ trusted: accepted + MINUTE_MS, doubt: null })).toBe(true);
 });
 
-test('a clock that was accepted while no server ran does not apply to a later start with a distant time', async ({ store }) => {
+test('a clock that was accepted while no server ran does not apply to a later start with a distant time', async ({
+  store,
+}) => {
   await store.keepClock({ trusted: NOON - MINUTE_MS, doubt: null });
   await store.acceptClock(NOON);
   expect(await store.keepClock({ trusted: NOON + 5, doubt: DOUBT })).toBe(true);

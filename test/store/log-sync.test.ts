@@ -45,9 +45,19 @@ function aWriter({ syncFile, thread = STORE_FILES.checkpointThread, times }: Wri
     await checkpoints.close();
     connection.db.close();
   });
-  const insert = (bytes = 1) => writer.run(() => connection.db.prepare('INSERT INTO rows (body) VALUES (zeroblob(?))').run(bytes).changes);
+  const insert = (bytes = 1) =>
+    writer.run(() => connection.db.prepare('INSERT INTO rows (body) VALUES (zeroblob(?))').run(bytes).changes);
   const connections = () => readdirSync('/proc/self/fd').filter((name) => linkOf(name) === `${file}-wal`).length;
-  return { connection, file, checkpoints, log, writer, insert, connections, logBytes: () => statSync(`${file}-wal`).size };
+  return {
+    connection,
+    file,
+    checkpoints,
+    log,
+    writer,
+    insert,
+    connections,
+    logBytes: () => statSync(`${file}-wal`).size,
+  };
 }
 
 test('a write, and an answer to a client, wait for the end of a sync that began after the commit; later writes share the next one', async () => {

@@ -30,7 +30,9 @@ function watchPlans(scans: Set<string>): void {
   const prepare = Database.prototype.prepare;
   const spy = vi.spyOn(Database.prototype, 'prepare').mockImplementation(function (this: Db, sql: string) {
     if (/^(with|select|update|delete)\b/i.test(sql) && sql.includes('$')) {
-      const plan = prepare.call(this, `EXPLAIN QUERY PLAN ${sql.replaceAll(/\$\d+/g, `'x'`)}`).all({}) as { detail: string }[];
+      const plan = prepare.call(this, `EXPLAIN QUERY PLAN ${sql.replaceAll(/\$\d+/g, `'x'`)}`).all({}) as {
+        detail: string;
+      }[];
       if (plan.some(({ detail }) => GROWING.test(detail) && !detail.includes('USING'))) scans.add(sql);
     }
     return prepare.call(this, sql);

@@ -1,5 +1,15 @@
 import { createHash } from 'node:crypto';
-import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, vi } from 'vitest';
 import { silentLog } from '../../src/log.js';
@@ -8,7 +18,19 @@ import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { openStore, type StoreOptions } from '../../src/store/sqlite/open-store.js';
 import { StoreError } from '../../src/store/store-error.js';
 import { folderOfTest } from '../fixtures/temporary-folder.js';
-import { aCapture, aNewJob, aQueued, aStore, claimNext, claimOf, MIGRATIONS_DIR, NOON, openAt, RULES, someOptions } from './factories.js';
+import {
+  aCapture,
+  aNewJob,
+  aQueued,
+  aStore,
+  claimNext,
+  claimOf,
+  MIGRATIONS_DIR,
+  NOON,
+  openAt,
+  RULES,
+  someOptions,
+} from './factories.js';
 import { test } from './store-test.js';
 
 /** This program's migrations and one more. */
@@ -36,7 +58,10 @@ const open = (dataDir: string, migrationsDir: string, migrates: StoreOptions['mi
 
 function tablesOf(dataDir: string): string[] {
   const db = new Database(join(dataDir, 'stillframe.db'), { readonly: true });
-  const names = db.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).pluck().all();
+  const names = db
+    .prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`)
+    .pluck()
+    .all();
   db.close();
   return names;
 }
@@ -48,7 +73,13 @@ describe('the data directory', () => {
     await store.ping();
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
     const files = readdirSync(dataDir);
-    expect(files.sort()).toEqual(['secret.key', 'server.files', 'stillframe.db', 'stillframe.db-shm', 'stillframe.db-wal']);
+    expect(files.sort()).toEqual([
+      'secret.key',
+      'server.files',
+      'stillframe.db',
+      'stillframe.db-shm',
+      'stillframe.db-wal',
+    ]);
     for (const file of files) expect([file, statSync(join(dataDir, file)).mode & 0o777]).toEqual([file, 0o600]);
   });
 });
@@ -64,7 +95,8 @@ describe('the engine', () => {
       });
       await (await openAt(folderOfTest()))[Symbol.asyncDispose]();
     };
-    for (const older of ['3.9.99', '3.51.2']) await expect(openWith(older)).rejects.toThrow(`SQLite ${older} is too old, 3.51.3 or newer`);
+    for (const older of ['3.9.99', '3.51.2'])
+      await expect(openWith(older)).rejects.toThrow(`SQLite ${older} is too old, 3.51.3 or newer`);
     for (const known of ['3.51.3', '3.100.0']) await openWith(known);
   });
 
@@ -89,7 +121,9 @@ describe('migrations', () => {
   test('are not applied by a command, which gives advice and changes nothing', async () => {
     const [dataDir, later] = [await aDirectory(), moreMigrations()];
     const before = tablesOf(dataDir);
-    await expect(open(dataDir, later, 'no')).rejects.toThrow(/made by an older .*: stop the server .*stillframe migrate\.$/);
+    await expect(open(dataDir, later, 'no')).rejects.toThrow(
+      /made by an older .*: stop the server .*stillframe migrate\.$/,
+    );
     expect(tablesOf(dataDir)).toEqual(before);
     await (await open(dataDir, later))[Symbol.asyncDispose]();
     await using store = await open(dataDir, later, 'no');
@@ -123,14 +157,19 @@ describe('migrations', () => {
     const dataDir = folderOfTest();
     const log = silentLog();
     const warned = vi.spyOn(log, 'warn');
-    for (let i = 0; i < 2; i++) await (await openStore({ dataDir, ...STORE_FILES, migrates: 'no', log }))[Symbol.asyncDispose]();
-    expect(warned.mock.calls).toEqual([[expect.stringContaining(`created a new, empty database: ${join(dataDir, 'stillframe.db')} (`)]]);
+    for (let i = 0; i < 2; i++)
+      await (await openStore({ dataDir, ...STORE_FILES, migrates: 'no', log }))[Symbol.asyncDispose]();
+    expect(warned.mock.calls).toEqual([
+      [expect.stringContaining(`created a new, empty database: ${join(dataDir, 'stillframe.db')} (`)],
+    ]);
   });
 
   test('leave the old schema whole and usable if one fails', async () => {
     const dataDir = await aDirectory();
     const before = tablesOf(dataDir);
-    const bad = moreMigrations('CREATE TABLE halfway (id text);--> statement-breakpoint\nCREATE TABLE halfway (id text);');
+    const bad = moreMigrations(
+      'CREATE TABLE halfway (id text);--> statement-breakpoint\nCREATE TABLE halfway (id text);',
+    );
     await expect(open(dataDir, bad)).rejects.toThrow(/cannot be used .*already exists/);
     expect(tablesOf(dataDir)).toEqual(before);
     await using store = await openAt(dataDir);
@@ -144,24 +183,29 @@ describe('migrations', () => {
     expect(tablesOf(dataDir)).toContain('later');
   });
 
-  test.each(['no', 'at start', 'wholly'] as const)('refuse a database of before 1.0.0, and do not touch it (%s)', async (migrates) => {
-    const former = folderOfTest();
-    cpSync(MIGRATIONS_DIR, former, { recursive: true });
-    appendFileSync(join(former, '0000_tables.sql'), '-- Another first migration.');
-    const dataDir = await aDirectory(former);
-    const content = () =>
-      readdirSync(dataDir).map((file) => [
-        file,
-        createHash('sha256')
-          .update(readFileSync(join(dataDir, file)))
-          .digest('hex'),
-      ]);
-    const before = content();
-    const refused = open(dataDir, moreMigrations(), migrates);
-    await expect(refused).rejects.toThrow(`${dataDir}/stillframe.db was made before stillframe 1.0.0, and its data cannot be migrated: `);
-    await expect(refused).rejects.toBeInstanceOf(StoreError);
-    expect(content()).toEqual(before);
-  });
+  test.each(['no', 'at start', 'wholly'] as const)(
+    'refuse a database of before 1.0.0, and do not touch it (%s)',
+    async (migrates) => {
+      const former = folderOfTest();
+      cpSync(MIGRATIONS_DIR, former, { recursive: true });
+      appendFileSync(join(former, '0000_tables.sql'), '-- Another first migration.');
+      const dataDir = await aDirectory(former);
+      const content = () =>
+        readdirSync(dataDir).map((file) => [
+          file,
+          createHash('sha256')
+            .update(readFileSync(join(dataDir, file)))
+            .digest('hex'),
+        ]);
+      const before = content();
+      const refused = open(dataDir, moreMigrations(), migrates);
+      await expect(refused).rejects.toThrow(
+        `${dataDir}/stillframe.db was made before stillframe 1.0.0, and its data cannot be migrated: `,
+      );
+      await expect(refused).rejects.toBeInstanceOf(StoreError);
+      expect(content()).toEqual(before);
+    },
+  );
 });
 
 describe('secrets', () => {
@@ -183,7 +227,11 @@ describe('secrets', () => {
     return secrets.filter((secret) => bytes.some((content) => content.includes(secret)));
   };
 
-  test('appear nowhere in the database, its log or a backup, before and after the job ends', async ({ it, store, user }) => {
+  test('appear nowhere in the database, its log or a backup, before and after the job ends', async ({
+    it,
+    store,
+    user,
+  }) => {
     const job = planted(user);
     await store.accept(job, RULES);
     const secrets = [...PLANTED, user.secret];
@@ -200,10 +248,16 @@ describe('secrets', () => {
   test('a changed order, or one moved to another job, fails only that job', async ({ it, store, user }) => {
     const [first, second, third] = [await aQueued(store, user), await aQueued(store, user), await aQueued(store, user)];
     const db = new Database(join(it.dataDir, 'stillframe.db'));
-    db.prepare('UPDATE orders SET sealed = (SELECT sealed FROM orders WHERE job_id = ?) WHERE job_id = ?').run(third.id, first.id);
+    db.prepare('UPDATE orders SET sealed = (SELECT sealed FROM orders WHERE job_id = ?) WHERE job_id = ?').run(
+      third.id,
+      first.id,
+    );
     db.close();
     expect((await claimNext(store)).id).toBe(second.id);
-    expect((await store.findJob(first.id))?.result?.outcome).toMatchObject({ ok: false, error: { code: 'internal_error' } });
+    expect((await store.findJob(first.id))?.result?.outcome).toMatchObject({
+      ok: false,
+      error: { code: 'internal_error' },
+    });
   });
 
   test('a key file that does not belong to the database is refused', async () => {
@@ -217,8 +271,14 @@ describe('secrets', () => {
 });
 
 describe('a backup', () => {
-  test('taken under load holds every commit older than its start, is whole, and opens as a store', async ({ it, store, user }) => {
-    const before = Array.from({ length: 100 }, () => aNewJob(user, { options: someOptions({ customCss: 'x'.repeat(5_000) }) }));
+  test('taken under load holds every commit older than its start, is whole, and opens as a store', async ({
+    it,
+    store,
+    user,
+  }) => {
+    const before = Array.from({ length: 100 }, () =>
+      aNewJob(user, { options: someOptions({ customCss: 'x'.repeat(5_000) }) }),
+    );
     await Promise.all(before.map((job) => store.accept(job, { ...RULES, maxQueue: 1e6 })));
     // The command is another process: no writes interfere with its copy.
     await using command = await openAt(it.dataDir);

@@ -24,7 +24,10 @@ describe('the files of a request', () => {
     expect([await due(store), await store.keptArtifacts([NAME])]).toEqual([[], new Set()]);
   });
 
-  test('are kept for at most 100 jobs together, and removed after ten minutes if no job was accepted for them', async ({ store, user }) => {
+  test('are kept for at most 100 jobs together, and removed after ten minutes if no job was accepted for them', async ({
+    store,
+    user,
+  }) => {
     for (let nth = 0; nth <= 100; nth++) {
       const job = { id: idAt('job', NOON + nth), accountId: user.accountId };
       expect(await announce(store, `${nth}`.padStart(32, 'g'), job)).toBe(nth < 100);

@@ -6,7 +6,11 @@ import { test } from './store-test.js';
 test.beforeEach(async ({ store, user }) => {
   const webhook = { url: 'https://a.example/hook', secret: 's'.repeat(16) };
   for (let i = 0; i < 3; i++) await store.accept(aNewJob(user, { webhook }), RULES);
-  await store.fail(claimOf(await claimNext(store)), { code: 'target_error', message: 'no', retriable: false, status: 502 }, NOON);
+  await store.fail(
+    claimOf(await claimNext(store)),
+    { code: 'target_error', message: 'no', retriable: false, status: 502 },
+    NOON,
+  );
 });
 
 test('work of this process is not recovered, whatever the clock says', async ({ store }) => {
@@ -21,7 +25,9 @@ test('work of this process is not recovered, whatever the clock says', async ({ 
   expect(await store.recordAttempt(due, { kind: 'delivered', status: 200 }, monthLater)).toBe(true);
 });
 
-test('delayed jobs, lost leases and deliveries do not wait for the old time after the clock was set back', async ({ store }) => {
+test('delayed jobs, lost leases and deliveries do not wait for the old time after the clock was set back', async ({
+  store,
+}) => {
   const delayed = await claimNext(store);
   await store.retryLater(claimOf(delayed), NOON + 1_000, NOON);
   const lost = await claimNext(store);

@@ -37,10 +37,16 @@ test('the row of a deleted artifact is kept while a job refers to it, and no lon
   expect(await store.findArtifact(name)).toBeNull();
 });
 
-test('cached answers for a page with the longest address contain it, but hardly enlarge the database', async ({ store, user }) => {
+test('cached answers for a page with the longest address contain it, but hardly enlarge the database', async ({
+  store,
+  user,
+}) => {
   await aQueued(store, user, { cacheIdentity: 'page' });
   const kept = keepFinalUrl(`https://example.com/#${'x'.repeat(2_000_000)}`);
-  const capture = aCapture({ ...kept, inspection: { markdown: 'm'.repeat(12_000), accessibleTree: 't'.repeat(12_000) } });
+  const capture = aCapture({
+    ...kept,
+    inspection: { markdown: 'm'.repeat(12_000), accessibleTree: 't'.repeat(12_000) },
+  });
   await completeNext(store, capture);
   await store.shrinkDatabase();
   const before = await store.storageUse();
@@ -48,7 +54,10 @@ test('cached answers for a page with the longest address contain it, but hardly 
   for (const hit of hits) expect((await store.accept(hit, RULES)).kind).toBe('cached');
   await store.shrinkDatabase();
   expect((await store.storageUse()).database - before.database).toBeLessThan(60 * 4_000);
-  expect((await store.findJob(hits[59]?.id ?? ''))?.result?.outcome).toEqual({ ok: true, data: { ...capture.data, cached: true } });
+  expect((await store.findJob(hits[59]?.id ?? ''))?.result?.outcome).toEqual({
+    ok: true,
+    data: { ...capture.data, cached: true },
+  });
 });
 
 test.skipIf(IS_POSTGRES)('the space of deleted jobs is returned to the disk', async ({ it, store, user }) => {
@@ -64,7 +73,10 @@ test.skipIf(IS_POSTGRES)('the space of deleted jobs is returned to the disk', as
   expect(shrunk.database).toBe(statSync(join(it.dataDir, 'stillframe.db')).size);
 });
 
-test('an artifact that no job has made counts as storage of its account, and expires without a trace', async ({ store, user }) => {
+test('an artifact that no job has made counts as storage of its account, and expires without a trace', async ({
+  store,
+  user,
+}) => {
   const name = `${'b'.repeat(32)}.webp`;
   const artifact = { name, bytes: 5_000, sha256: '0'.repeat(64), accountId: user.accountId, createdAt: NOON };
   await store.keepArtifact(artifact);

@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { periodEnd } from '../../src/contract/pricing.js';
 import { type FoundJob, newJobRow, type Picture, toSnapshot } from '../../src/store/rows.js';
 import { attemptFields, pausedUntil, totalsOf } from '../../src/store/rules/deliveries.js';
-import { answerKnown, digestsOf, refuseOverLinksLimit, refuseOverQuota, slotTimeOf, toProgress } from '../../src/store/rules/jobs.js';
+import {
+  answerKnown,
+  digestsOf,
+  refuseOverLinksLimit,
+  refuseOverQuota,
+  slotTimeOf,
+  toProgress,
+} from '../../src/store/rules/jobs.js';
 import { openOrder, sealOrder, vaultOf } from '../../src/store/vault.js';
 import { aNewJob, NOON, SECRET_KEY, someOptions } from './factories.js';
 
@@ -37,29 +44,59 @@ describe('an acceptance', () => {
     const resetsAt = periodEnd(NOON);
     expect(refuseOverQuota(job, { quota: 10, used: 4, reserved: 3 })).toBeNull();
     expect(refuseOverQuota(job, { quota: 9, used: 4, reserved: 3 })).toEqual({
-      ...{ kind: 'quota_exceeded', quota: 9, used: 4, reserved: 3, resetsAt },
+      kind: 'quota_exceeded',
+      quota: 9,
+      used: 4,
+      reserved: 3,
+      resetsAt,
     });
     expect(refuseOverQuota(job, { quota: null, used: 1e9, reserved: 0 })).toBeNull();
     expect(refuseOverLinksLimit(job, { limit: 5, used: 2 })).toBeNull();
-    expect(refuseOverLinksLimit(job, { limit: 5, used: 3 })).toEqual({ kind: 'links_limit_exceeded', limit: 5, used: 3, resetsAt });
+    expect(refuseOverLinksLimit(job, { limit: 5, used: 3 })).toEqual({
+      kind: 'links_limit_exceeded',
+      limit: 5,
+      used: 3,
+      resetsAt,
+    });
     expect(refuseOverLinksLimit(job, { limit: null, used: 1e9 })).toBeNull();
   });
 });
 
 describe('the row of a new job', () => {
-  const job = aNewJob(CALLER, { mode: 'sync', options: someOptions({ html: '<p>SECRET', baseUrl: 'https://example.com/' }) });
+  const job = aNewJob(CALLER, {
+    mode: 'sync',
+    options: someOptions({ html: '<p>SECRET', baseUrl: 'https://example.com/' }),
+  });
   const digests = digestsOf(VAULT, job);
 
   test('waits in its lane, without the URL of an HTML document, or behind the job that renders for it', () => {
-    expect(newJobRow(job, digests, OWN_RENDER)).toMatchObject({ state: 'prioritized', progress: 0, endedAt: null, url: 'about:html' });
-    expect(newJobRow(job, digests, { kept: null, leaderId: 'job_0' })).toMatchObject({ state: 'prioritized', leaderId: 'job_0' });
+    expect(newJobRow(job, digests, OWN_RENDER)).toMatchObject({
+      state: 'prioritized',
+      progress: 0,
+      endedAt: null,
+      url: 'about:html',
+    });
+    expect(newJobRow(job, digests, { kept: null, leaderId: 'job_0' })).toMatchObject({
+      state: 'prioritized',
+      leaderId: 'job_0',
+    });
   });
 
   test('has ended if a stored picture answers it', () => {
     const row = newJobRow(job, digests, { kept: PICTURE, leaderId: null });
-    expect(row).toMatchObject({ state: 'completed', progress: 100, endedAt: NOON, artifactName: 'a.webp', workerId: 'w' });
+    expect(row).toMatchObject({
+      state: 'completed',
+      progress: 100,
+      endedAt: NOON,
+      artifactName: 'a.webp',
+      workerId: 'w',
+    });
     const { result } = toSnapshot({ ...row, paused: false, keptData: PICTURE.data });
-    expect(result).toMatchObject({ outcome: { ok: true, data: { bytes: 7, cached: true } }, durationMs: 0, completedAt: NOON });
+    expect(result).toMatchObject({
+      outcome: { ok: true, data: { bytes: 7, cached: true } },
+      durationMs: 0,
+      completedAt: NOON,
+    });
   });
 });
 
@@ -67,7 +104,10 @@ test('a queued job is reported as paused while the queue is paused, and no job h
   expect(toSnapshot(aFoundJob({ paused: true })).state).toBe('paused');
   expect(toSnapshot(aFoundJob({ state: 'active', paused: 1 })).state).toBe('active');
   const failed = aFoundJob({ state: 'failed', endedAt: NOON - 1_000, error: '{"code":"target_error"}' });
-  expect(toSnapshot(failed).result).toMatchObject({ durationMs: 0, outcome: { ok: false, error: { code: 'target_error' } } });
+  expect(toSnapshot(failed).result).toMatchObject({
+    durationMs: 0,
+    outcome: { ok: false, error: { code: 'target_error' } },
+  });
 });
 
 test('an order is readable for its own job and key only, with defaults for options that it lacks', () => {
@@ -100,5 +140,11 @@ test('an attempt ends a delivery or makes it due again, and adds to the totals',
 });
 
 test('a receiver is paused after eight attempts without a response, twice as long each time up to five minutes', () => {
-  expect([7, 8, 9, 14, 100].map((silences) => pausedUntil(silences, NOON) - NOON)).toEqual([-NOON, 5_000, 10_000, 300_000, 300_000]);
+  expect([7, 8, 9, 14, 100].map((silences) => pausedUntil(silences, NOON) - NOON)).toEqual([
+    -NOON,
+    5_000,
+    10_000,
+    300_000,
+    300_000,
+  ]);
 });

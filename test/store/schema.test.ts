@@ -1,7 +1,12 @@
 /** The migrations of both engines are those that drizzle-kit makes of the schemas: after a change of one, run `npm run db:generate`. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { generateDrizzleJson, generateMigration, generateSQLiteDrizzleJson, generateSQLiteMigration } from 'drizzle-kit/api';
+import {
+  generateDrizzleJson,
+  generateMigration,
+  generateSQLiteDrizzleJson,
+  generateSQLiteMigration,
+} from 'drizzle-kit/api';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { expect, expectTypeOf, test } from 'vitest';
 import { MIGRATIONS_DIR, PG_MIGRATIONS_DIR } from '../../src/package-files.js';
@@ -24,7 +29,8 @@ const ENGINES = [
   },
 ];
 
-const readSnapshot = (folder: string, file = ''): object => JSON.parse(readFileSync(join(folder, 'meta', file), 'utf8'));
+const readSnapshot = (folder: string, file = ''): object =>
+  JSON.parse(readFileSync(join(folder, 'meta', file), 'utf8'));
 /** The ids are random, and `_meta` is for renames. */
 const IGNORED = { id: null, prevId: null, _meta: null };
 
@@ -37,12 +43,15 @@ test.each(ENGINES)('the newest snapshot of $name is that of its schema', async (
   expect({ ...readSnapshot(folder, newest), ...IGNORED }).toEqual({ ...current, ...IGNORED });
 });
 
-test.each(ENGINES)('the first migration of $name begins with the tables as drizzle-kit makes them', async ({ folder, statements }) => {
-  const generated = await statements(readSnapshot(folder, '0000_snapshot.json'));
-  const [first] = readMigrationFiles({ migrationsFolder: folder });
-  const written = first?.sql.slice(0, generated.length).map((statement) => statement.trim());
-  expect(written).toEqual(generated.map((statement) => statement.trim().replaceAll('"public".', '')));
-});
+test.each(ENGINES)(
+  'the first migration of $name begins with the tables as drizzle-kit makes them',
+  async ({ folder, statements }) => {
+    const generated = await statements(readSnapshot(folder, '0000_snapshot.json'));
+    const [first] = readMigrationFiles({ migrationsFolder: folder });
+    const written = first?.sql.slice(0, generated.length).map((statement) => statement.trim());
+    expect(written).toEqual(generated.map((statement) => statement.trim().replaceAll('"public".', '')));
+  },
+);
 
 test('rows that both engines have are of the same types in both', () => {
   expectTypeOf<JobRow>().toEqualTypeOf<typeof sqlite.jobs.$inferSelect>();

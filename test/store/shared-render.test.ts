@@ -3,7 +3,18 @@ import { recoverLeases } from '../../src/capture/sweep.js';
 import type { StoredError } from '../../src/contract/capture-error.js';
 import { silentLog } from '../../src/log.js';
 import type { EndedJob, Store } from '../../src/store/store.js';
-import { aCapture, aQueued, type Caller, claimNext, claimOf, claimOne, completeNext, IS_POSTGRES, NOON, someOptions } from './factories.js';
+import {
+  aCapture,
+  aQueued,
+  type Caller,
+  claimNext,
+  claimOf,
+  claimOne,
+  completeNext,
+  IS_POSTGRES,
+  NOON,
+  someOptions,
+} from './factories.js';
 import { test } from './store-test.js';
 
 const FAILURE: StoredError = { code: 'render_timeout', message: 'not in time', retriable: true, status: 504 };
@@ -21,7 +32,8 @@ async function aLeader(store: Store, user: Caller, followers: number, timeoutOf 
 /** All slices but the first. */
 async function endOthers(store: Store, leaderId: string): Promise<EndedJob[]> {
   const ended: EndedJob[] = [];
-  for (let slice: EndedJob[] | null = []; slice !== null; slice = await store.endFollowers(leaderId)) ended.push(...slice);
+  for (let slice: EndedJob[] | null = []; slice !== null; slice = await store.endFollowers(leaderId))
+    ended.push(...slice);
   return ended;
 }
 
@@ -44,14 +56,20 @@ test('a restart between two slices loses no follower', async ({ it, user }) => {
   const ended: string[] = [];
   const onEnded = (job: EndedJob) => void ended.push(job.id);
   const own = () => ({ jobs: [], deliveries: [] });
-  await recoverLeases({ store, onEnded, onRequeued: () => undefined, log: silentLog(), own, now: () => NOON + 600 }, { starting: true });
+  await recoverLeases(
+    { store, onEnded, onRequeued: () => undefined, log: silentLog(), own, now: () => NOON + 600 },
+    { starting: true },
+  );
   expect(new Set(ended).size).toBeGreaterThan(50);
   expect(await store.queueStatus()).toMatchObject({ completed: 131, waiting: 0 });
   expect(await store.usage(user.accountId, NOON)).toMatchObject({ credits: 131, reserved: 0 });
   expect(await store.findJob(leader.id)).toMatchObject({ state: 'completed' });
 });
 
-test('followers with a longer timeout continue behind one of them after a failure, in whatever slice they are', async ({ store, user }) => {
+test('followers with a longer timeout continue behind one of them after a failure, in whatever slice they are', async ({
+  store,
+  user,
+}) => {
   const leader = await aLeader(store, user, 130, (i) => (i % 2 === 0 ? 5_000 : 9_000));
   await store.fail(claimOf(await claimNext(store)), FAILURE, NOON + 5_000);
   await endOthers(store, leader.id);
@@ -64,19 +82,28 @@ test('followers with a longer timeout continue behind one of them after a failur
   expect(await store.usage(user.accountId, NOON)).toMatchObject({ credits: 65, reserved: 0 });
 });
 
-test('a job took what was measured, and a follower no longer than its leader, although the clock has jumped', async ({ store, user }) => {
+test('a job took what was measured, and a follower no longer than its leader, although the clock has jumped', async ({
+  store,
+  user,
+}) => {
   const jumped = NOON + 2 * 3_600_000;
   for (const fails of [true, false]) {
     const leader = await aLeader(store, user, 1);
     const claim = claimOf(await claimNext(store));
     if (fails) await store.fail(claim, { ...FAILURE, tookMs: 900 }, jumped);
     else await store.complete(claim, { ...aCapture(), tookMs: 900 }, jumped);
-    const { jobs } = await store.listJobs(user.keyId, { state: fails ? 'failed' : 'completed', before: null, limit: 10 });
+    const { jobs } = await store.listJobs(user.keyId, {
+      state: fails ? 'failed' : 'completed',
+      before: null,
+      limit: 10,
+    });
     expect(jobs.map(({ result }) => [result?.durationMs, result?.completedAt])).toEqual([
       [900, jumped],
       [900, jumped],
     ]);
     const { outcome } = (await store.findJob(leader.id))?.result ?? expect.fail();
-    expect(outcome).toEqual(fails ? { ok: false, error: FAILURE } : { ok: true, data: expect.not.objectContaining({ tookMs: 900 }) });
+    expect(outcome).toEqual(
+      fails ? { ok: false, error: FAILURE } : { ok: true, data: expect.not.objectContaining({ tookMs: 900 }) },
+    );
   }
 });

@@ -1,20 +1,45 @@
 import { expect } from 'vitest';
 import type { UploadResult } from '../../src/contract/capture-data.js';
 import type { NewJob } from '../../src/store/store.js';
-import { aCapture, aCaptured, aNewJob, aQueued, claimNext, claimOf, completeNext, NOON, RULES, someOptions } from './factories.js';
+import {
+  aCapture,
+  aCaptured,
+  aNewJob,
+  aQueued,
+  claimNext,
+  claimOf,
+  completeNext,
+  NOON,
+  RULES,
+  someOptions,
+} from './factories.js';
 import { test as base } from './store-test.js';
 
 const URL = 'https://bucket.example.com/a.webp?X-Amz-Signature=f00d';
 const UPLOAD: UploadResult = {
-  ...{ state: 'uploaded', url: 'https://bucket.example.com/a.webp', bytes: 1, attempts: 1, status: 200, error: null },
+  state: 'uploaded',
+  url: 'https://bucket.example.com/a.webp',
+  bytes: 1,
+  attempts: 1,
+  status: 200,
+  error: null,
 };
 const options = someOptions({ upload: { url: URL, artifact: null } });
 
 /** With the name of a stored picture of `page`. */
-const test = base.extend('stored', async ({ store, user }) => (await aCaptured(store, user, { cacheIdentity: 'page' })).name);
+const test = base.extend(
+  'stored',
+  async ({ store, user }) => (await aCaptured(store, user, { cacheIdentity: 'page' })).name,
+);
 
-test('a job that uploads is queued although its picture is stored, and is told which one', async ({ store, user, stored }) => {
-  expect(await store.accept(aNewJob(user, { cacheIdentity: 'page', options }), RULES)).toMatchObject({ kind: 'queued' });
+test('a job that uploads is queued although its picture is stored, and is told which one', async ({
+  store,
+  user,
+  stored,
+}) => {
+  expect(await store.accept(aNewJob(user, { cacheIdentity: 'page', options }), RULES)).toMatchObject({
+    kind: 'queued',
+  });
   expect((await claimNext(store)).options.upload).toEqual({ url: URL, artifact: stored });
 });
 
@@ -44,13 +69,27 @@ test('a job that uploads shares no render in flight, but others share its own', 
   expect(JSON.stringify(await dataOf(follower.id))).not.toContain('bucket.example.com');
 });
 
-test('a stored picture that was uploaded is neither stored again nor counted as new', async ({ store, user, stored }) => {
+test('a stored picture that was uploaded is neither stored again nor counted as new', async ({
+  store,
+  user,
+  stored,
+}) => {
   const before = await store.storageUse();
   const webhook = { url: 'https://hooks.example.com/x', secret: 'x'.repeat(16) };
-  const job = await aQueued(store, user, { cacheIdentity: 'page', options, price: 2, webhook, enqueuedAt: NOON + 1_000 });
+  const job = await aQueued(store, user, {
+    cacheIdentity: 'page',
+    options,
+    price: 2,
+    webhook,
+    enqueuedAt: NOON + 1_000,
+  });
   const claim = claimOf(await claimNext(store, { now: NOON + 1_000 }));
-  expect(await store.complete(claim, { stored, upload: UPLOAD }, NOON + 2_000)).toMatchObject([{ id: job.id, state: 'completed' }]);
-  expect((await store.findJob(job.id))?.result?.outcome).toMatchObject({ data: { artifact: stored, cached: true, upload: UPLOAD } });
+  expect(await store.complete(claim, { stored, upload: UPLOAD }, NOON + 2_000)).toMatchObject([
+    { id: job.id, state: 'completed' },
+  ]);
+  expect((await store.findJob(job.id))?.result?.outcome).toMatchObject({
+    data: { artifact: stored, cached: true, upload: UPLOAD },
+  });
   expect((await store.storageUse()).pictures).toBe(before.pictures);
   expect(await store.usage(user.accountId, NOON)).toMatchObject({ credits: 3, reserved: 0 });
   expect(await store.findDelivery(job.id)).toMatchObject({ event: 'capture.completed', nextAttemptAt: NOON + 2_000 });

@@ -64,10 +64,18 @@ test('a lock that is never released, and a full disk, are answered with internal
   other.exec('ROLLBACK');
   other.close();
   db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true })) + 2}`);
-  const [full, fitting] = await Promise.allSettled([writer.run(() => insert.run(1_000_000)), writer.run(() => insert.run(10))]);
+  const [full, fitting] = await Promise.allSettled([
+    writer.run(() => insert.run(1_000_000)),
+    writer.run(() => insert.run(10)),
+  ]);
   for (const reason of [locked, full.status === 'rejected' ? full.reason : null]) {
     expect(reason).toBeInstanceOf(CaptureError);
-    expect(reason).toMatchObject({ code: 'internal_error', status: 503, retriable: true, retryAfterSeconds: expect.any(Number) });
+    expect(reason).toMatchObject({
+      code: 'internal_error',
+      status: 503,
+      retriable: true,
+      retryAfterSeconds: expect.any(Number),
+    });
   }
   // Never a success that was not kept.
   expect(db.prepare('SELECT count(*) FROM rows').pluck().get()).toBe(fitting.status === 'fulfilled' ? 1 : 0);

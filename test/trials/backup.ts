@@ -35,7 +35,13 @@ export async function run({ rounds = 100 } = {}): Promise<TrialResult<number>> {
     const withPictures = round % PICTURES_EVERY === PICTURES_EVERY - 1 || round === rounds - 1;
     const promised = new Map(crowd.promised);
     const from = performance.now();
-    const { code, err } = await runCommand(['backup', file, '--data-dir', dataDir, ...(withPictures ? ['--artifacts'] : [])]);
+    const { code, err } = await runCommand([
+      'backup',
+      file,
+      '--data-dir',
+      dataDir,
+      ...(withPictures ? ['--artifacts'] : []),
+    ]);
     ms.push(Math.round(performance.now() - from));
     if (code !== 0) {
       problems.push(`backup ${round}: ended with ${code}: ${err}`);
@@ -66,7 +72,11 @@ interface Ground {
 }
 
 /** docs/production.md, Backups: into an empty directory, under their names in it. */
-async function restore(file: string, { dataDir, copies }: Ground, use: (restored: string) => Promise<void>): Promise<void> {
+async function restore(
+  file: string,
+  { dataDir, copies }: Ground,
+  use: (restored: string) => Promise<void>,
+): Promise<void> {
   const restored = join(copies, 'restored');
   mkdirSync(restored, { mode: 0o700 });
   copyFileSync(file, join(restored, 'stillframe.db'));
@@ -79,7 +89,9 @@ async function restore(file: string, { dataDir, copies }: Ground, use: (restored
 /** Its pictures download from the restored server, by the key of old. */
 async function serveRestored(restored: string, crowd: Crowd, file: string): Promise<string[]> {
   const db = new Database(file, { readonly: true });
-  const kept = new Set(db.prepare<[], string>("SELECT idempotency_key FROM jobs WHERE state = 'completed'").pluck().all());
+  const kept = new Set(
+    db.prepare<[], string>("SELECT idempotency_key FROM jobs WHERE state = 'completed'").pluck().all(),
+  );
   db.close();
   for (const key of crowd.promised.keys()) if (!kept.has(key)) crowd.promised.delete(key);
   await using server = startServerProcess({ dataDir: restored });

@@ -23,24 +23,37 @@ const AT_ONCE = 8;
 export async function run({ executable: given }: { executable?: string } = {}): Promise<TrialResult> {
   using dir = aTrialDir();
   const problems: string[] = [];
-  const [bin, home, alone] = ['bin', 'home', 'alone'].map((name) => join(dir.dataDir, name)) as [string, string, string];
+  const [bin, home, alone] = ['bin', 'home', 'alone'].map((name) => join(dir.dataDir, name)) as [
+    string,
+    string,
+    string,
+  ];
   for (const made of [bin, home, alone]) mkdirSync(made);
   const built = given ?? join(dir.dataDir, 'built');
   const build = ['scripts/run-ts.mjs', 'scripts/binary/build.ts', built];
   if (given === undefined) execFileSync(process.execPath, build, { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
   const executable = join(alone, 'stillframe');
   copyFileSync(built, executable);
-  for (const tool of TOOLS) symlinkSync(execFileSync('sh', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).trim(), join(bin, tool));
-  const settings = { STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2', STILLFRAME_LISTS: 'false', STILLFRAME_LOG_FORMAT: 'json' };
+  for (const tool of TOOLS)
+    symlinkSync(execFileSync('sh', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).trim(), join(bin, tool));
+  const settings = {
+    STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2',
+    STILLFRAME_LISTS: 'false',
+    STILLFRAME_LOG_FORMAT: 'json',
+  };
   const env = { PATH: bin, HOME: home, TMPDIR: dir.dataDir, ...settings };
-  const execute = (...args: string[]) => execFileSync(executable, args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  const execute = (...args: string[]) =>
+    execFileSync(executable, args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
   const from = performance.now();
   const codes = await Promise.all(firstOf(AT_ONCE).map(() => endOf(spawn(executable, ['--version'], { env }))));
   if (codes.some((code) => code !== 0)) throw new Error(`first starts ended with ${codes.join(', ')}`);
   const allAt = performance.now();
   execute('--version');
-  const starts = { first_starts_at_once_ms: Math.round(allAt - from), next_start_ms: Math.round(performance.now() - allAt) };
+  const starts = {
+    first_starts_at_once_ms: Math.round(allAt - from),
+    next_start_ms: Math.round(performance.now() - allAt),
+  };
   const cache = join(home, '.cache/stillframe');
   const [unpacked = '', ...others] = readdirSync(cache);
   if (others.length > 0) problems.push(`${AT_ONCE} first starts left ${[unpacked, ...others].join(', ')}`);
@@ -52,7 +65,17 @@ export async function run({ executable: given }: { executable?: string } = {}): 
   return { figures: { ...starts, ...figures }, problems };
 }
 
-async function serve({ executable, env, key, problems }: { executable: string; env: NodeJS.ProcessEnv; key: string; problems: string[] }) {
+async function serve({
+  executable,
+  env,
+  key,
+  problems,
+}: {
+  executable: string;
+  env: NodeJS.ProcessEnv;
+  key: string;
+  problems: string[];
+}) {
   await using site = await startSite({ host: '127.0.0.2' });
   const startedAt = performance.now();
   const server = spawn(executable, ['serve', '--port', '0'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
@@ -61,7 +84,10 @@ async function serve({ executable, env, key, problems }: { executable: string; e
     const url = await readyUrl(server.stderr);
     const readyMs = Math.round(performance.now() - startedAt);
     const capture = async (what: string, body: object) => {
-      const { status, body: answer } = await postCapture({ url, key }, { url: site.url('/article'), cache_ttl: 0, ...body });
+      const { status, body: answer } = await postCapture(
+        { url, key },
+        { url: site.url('/article'), cache_ttl: 0, ...body },
+      );
       if (status !== 200) problems.push(`${what}: ${status} ${JSON.stringify(answer)}`);
       return answer?.data;
     };
@@ -79,7 +105,12 @@ async function serve({ executable, env, key, problems }: { executable: string; e
     server.kill('SIGTERM');
     const code = await ended;
     if (code !== 0) problems.push(`SIGTERM ended it with ${code}`);
-    return { ready_ms: readyMs, executable_mb: Math.round(statSync(executable).size / 1e6), node: process.version, allocator };
+    return {
+      ready_ms: readyMs,
+      executable_mb: Math.round(statSync(executable).size / 1e6),
+      node: process.version,
+      allocator,
+    };
   } finally {
     server.kill('SIGKILL');
     await ended;

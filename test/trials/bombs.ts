@@ -25,8 +25,30 @@ const LOOP_DELAY_P99_MAX_MS = 50;
 const LOOP_DELAY_RATIO = 1.5;
 /** The pages of which the server reads most, the worst first. */
 const INSPECTED = [
-  ...['outline', 'links', 'tables', 'outline-text', 'many-labels', 'promise', 'labels', 'classes', 'title', 'cookies', 'frame-names'],
-  ...['console-many', 'response-headers', 'request-headers', 'dialogs', 'url', 'stacks', 'data-images', 'hash', 'address'],
+  ...[
+    'outline',
+    'links',
+    'tables',
+    'outline-text',
+    'many-labels',
+    'promise',
+    'labels',
+    'classes',
+    'title',
+    'cookies',
+    'frame-names',
+  ],
+  ...[
+    'console-many',
+    'response-headers',
+    'request-headers',
+    'dialogs',
+    'url',
+    'stacks',
+    'data-images',
+    'hash',
+    'address',
+  ],
 ];
 /** The allowed outcomes of a bomb: a picture, or a failure with the right code. */
 const ENDS = ['ok', 'render_timeout', 'render_crashed', 'navigation_failed', 'render_incomplete'];
@@ -37,20 +59,34 @@ const PICTURED = 'many-labels';
  * @param options.pages comma list of names; all when empty. `atOnce` bombs of the same kind; `hits` cached answers of the page with the long
  * address; `inspected` pages together while the event loop is measured
  */
-export async function run({ timeout = 8_000, atOnce = 1, hits = 60, inspected = INSPECTED.length, pages = '' }): Promise<TrialResult> {
-  const names = bombPages.map(([path]) => path.slice('/bomb/'.length)).filter((name) => pages === '' || pages.split(',').includes(name));
+export async function run({
+  timeout = 8_000,
+  atOnce = 1,
+  hits = 60,
+  inspected = INSPECTED.length,
+  pages = '',
+}): Promise<TrialResult> {
+  const names = bombPages
+    .map(([path]) => path.slice('/bomb/'.length))
+    .filter((name) => pages === '' || pages.split(',').includes(name));
   await using elsewhere = await startElsewhere();
   await using server = await startServer({ STILLFRAME_CONCURRENCY: '2', STILLFRAME_SYNC_WAIT_MS: '120000' });
   const problems: string[] = [];
   const expectThat = (problem: string, holds: boolean) => void (holds || problems.push(problem));
-  const post = (path: string, wish: object = {}) => server.post({ ...VIEW, url: elsewhere.origin + path, ...wish }).catch(noAnswer);
+  const post = (path: string, wish: object = {}) =>
+    server.post({ ...VIEW, url: elsewhere.origin + path, ...wish }).catch(noAnswer);
   const ends: string[] = [];
   let highest = { name: 'none', bytes: 0 };
   for (const name of names) {
-    for (const { status, data } of await Promise.all(firstOf(atOnce).map(() => post(`/bomb/${name}`, { timeout, inspect_page: true })))) {
+    for (const { status, data } of await Promise.all(
+      firstOf(atOnce).map(() => post(`/bomb/${name}`, { timeout, inspect_page: true })),
+    )) {
       const end = status === 200 ? 'ok' : String(data.code);
       ends.push(`${name} ${end}`);
-      expectThat(`${name} ended ${end}: ${String(data.message)}`, end === 'ok' || (ENDS.includes(end) && name !== PICTURED));
+      expectThat(
+        `${name} ended ${end}: ${String(data.message)}`,
+        end === 'ok' || (ENDS.includes(end) && name !== PICTURED),
+      );
     }
     const bytes = peakBytes(server.pid);
     if (bytes > highest.bytes) highest = { name, bytes };
@@ -67,7 +103,9 @@ export async function run({ timeout = 8_000, atOnce = 1, hits = 60, inspected = 
     const measured = async () => await (await fetch(`${server.url}/metrics`)).text();
     await measured();
     await Promise.all(paths.map((path) => post(path, { timeout, inspect_page: true })));
-    return Math.round(Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(await measured())?.[1] ?? Number.NaN) * 1_000);
+    return Math.round(
+      Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(await measured())?.[1] ?? Number.NaN) * 1_000,
+    );
   };
   const ordinary = await delayOf(firstOf(inspected).map((nth) => `/static?${nth}`));
   const late = await delayOf(INSPECTED.slice(0, inspected).map((name) => `/bomb/${name}`));

@@ -24,7 +24,11 @@ export interface ApiAnswer {
 /** One request with a key. @throws TypeError when no answer comes */
 export async function callApi(url: string, key: string, init: RequestInit = {}): Promise<ApiAnswer> {
   const from = performance.now();
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...(init.headers as Record<string, string>) };
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    ...(init.headers as Record<string, string>),
+  };
   const response = await fetch(url, { ...init, headers });
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: asJson(text), ms: performance.now() - from };

@@ -19,7 +19,11 @@ import type { TrialResult } from './trial-result.js';
 
 const PICTURES = ['png', 'jpeg', 'webp'];
 const FULL = { full_page: true };
-const MODES: Record<string, unknown>[] = [{}, { ...FULL, full_page_algorithm: 'native' }, { ...FULL, full_page_algorithm: 'by_sections' }];
+const MODES: Record<string, unknown>[] = [
+  {},
+  { ...FULL, full_page_algorithm: 'native' },
+  { ...FULL, full_page_algorithm: 'by_sections' },
+];
 const UNBLOCKED = { block_ads: false, block_trackers: false, block_cookie_banners: false, block_chats: false };
 const SHAPES: Record<string, unknown>[] = [
   ...[...PICTURES, 'pdf'].flatMap((format) => MODES.map((mode) => ({ format, ...mode }))),
@@ -39,7 +43,10 @@ export async function run({ shapes = SHAPES.length, sources = SOURCES.length - 1
   await using canaries = await openCanaries();
   await using site = await startHostilePage(canaries);
   for (const executable of EACH_KIND) {
-    await using gate = await openTestEgress({ 'canary.example.net': ['127.0.0.3'] }, { allowDestinations: [`localhost:${site.port}`] });
+    await using gate = await openTestEgress(
+      { 'canary.example.net': ['127.0.0.3'] },
+      { allowDestinations: [`localhost:${site.port}`] },
+    );
     await using captures = await openCaptures(gate, { chromium: executable.path });
     const sockets = new BrowserSockets();
     const watch = setInterval(() => sockets.look(), WATCH_MS);
@@ -64,9 +71,12 @@ export async function run({ shapes = SHAPES.length, sources = SOURCES.length - 1
     }
     clearInterval(watch);
     const { ends } = sockets;
-    const strange = [...ends].filter((end) => !captures.proxyPorts.has(Number(/^tcp 127\.0\.0\.1:(\d+)$/.exec(end)?.[1])));
+    const strange = [...ends].filter(
+      (end) => !captures.proxyPorts.has(Number(/^tcp 127\.0\.0\.1:(\d+)$/.exec(end)?.[1])),
+    );
     for (const end of strange) problems.push(`${executable.kind}: connected to ${end}`);
-    if (process.platform === 'linux' && ends.size === 0) problems.push(`${executable.kind}: its connections were not seen`);
+    if (process.platform === 'linux' && ends.size === 0)
+      problems.push(`${executable.kind}: its connections were not seen`);
     figures.ends_seen += ends.size;
   }
   figures.connections = canaries.connections;
@@ -112,8 +122,10 @@ async function startHostilePage({ port, udpPort }: Canaries) {
   const tried: string[] = [];
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const url = request.url ?? '/';
-    if (url === '/redirect') return void response.writeHead(302, { location: `http://${target.places[0]}/redirected` }).end();
-    if (url.startsWith('/tried?')) tried.push(...(JSON.parse(decodeURIComponent(url.slice('/tried?'.length))) as string[]));
+    if (url === '/redirect')
+      return void response.writeHead(302, { location: `http://${target.places[0]}/redirected` }).end();
+    if (url.startsWith('/tried?'))
+      tried.push(...(JSON.parse(decodeURIComponent(url.slice('/tried?'.length))) as string[]));
     const script = WORKER_SCRIPTS[url];
     response.setHeader('content-type', script === undefined ? 'text/html' : 'text/javascript');
     response.end(script?.(target.places[0] ?? '') ?? channelsPage(target));
@@ -122,7 +134,10 @@ async function startHostilePage({ port, udpPort }: Canaries) {
   const url = `http://localhost:${site.port}/`;
   const html = channelsPage(target);
   const cookies = [{ name: 'session', value: 'x' }];
-  const storage = { cookies: [], origins: [{ origin: new URL(url).origin, localStorage: [{ name: 'token', value: 'x' }] }] };
+  const storage = {
+    cookies: [],
+    origins: [{ origin: new URL(url).origin, localStorage: [{ name: 'token', value: 'x' }] }],
+  };
   const wishes: Record<Source, Record<string, unknown>> = {
     url: { url },
     login: { url, cookies, storage_state: storage },

@@ -30,7 +30,11 @@ const QUICK_JOBS = 4;
 /** Far longer than any job takes, and far shorter than the jumps. */
 const LONGEST_MS = 600_000;
 
-export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS, starts = STARTS_DAYS.length } = {}): Promise<TrialResult> {
+export async function run({
+  jumps = JUMPS_DAYS,
+  holdMs = HOLD_MS,
+  starts = STARTS_DAYS.length,
+} = {}): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   await using receiver = await startReceiver();
   await using preload = await buildProgram(new URL('set-clock.ts', import.meta.url));
@@ -54,7 +58,8 @@ export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS, starts = START
   /** One slow capture and some quick ones, each announced. */
   const submitSome = async () => {
     const pages = [site.url(`/slow?ms=${SLOW_MS}`), ...Array.from({ length: QUICK_JOBS }, () => site.url('/static'))];
-    for (const url of pages) ids.push(await submit(at, { ...SMALL, url, webhook: { url: receiver.url(), secret: SECRET } }));
+    for (const url of pages)
+      ids.push(await submit(at, { ...SMALL, url, webhook: { url: receiver.url(), secret: SECRET } }));
   };
   try {
     await submitSome();
@@ -62,7 +67,10 @@ export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS, starts = START
       const slow = ids.length;
       await submitSome();
       // Its first progress is told, and its lease with it: from now on the lease is renewed by time alone.
-      await until(async () => Number((await callApi(`${at.url}/v1/jobs/${ids[slow]}`, at.key)).body.data.progress) > 0, SLOW_MS * 10);
+      await until(
+        async () => Number((await callApi(`${at.url}/v1/jobs/${ids[slow]}`, at.key)).body.data.progress) > 0,
+        SLOW_MS * 10,
+      );
       const from = server.said.length;
       writeFileSync(clock, String(days * DAY_MS));
       server.kill('SIGUSR2');
@@ -84,7 +92,9 @@ export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS, starts = START
     jobs: jobs.length,
     jobs_deleted: ids.filter((id) => !known.has(id)).length,
     pictures_deleted: pictures('IS NOT NULL'),
-    rendered_again: jobs.filter((job) => job.attempts > 1).length + server.said.filter((line) => line.includes('jobs recovered')).length,
+    rendered_again:
+      jobs.filter((job) => job.attempts > 1).length +
+      server.said.filter((line) => line.includes('jobs recovered')).length,
     failed: jobs.filter((job) => job.state !== 'completed').length,
     callbacks: receiver.requests.length,
     longest_ms,

@@ -25,8 +25,14 @@ export type RunningNode = { pid: number; kill(): Promise<void> };
  * `sameVersion` 0.
  */
 export const AS_PROMISED = {
-  ...{ kills: 200, restarts: 50, seconds: 70, rounds: 3, servers: 3 },
-  ...{ sameVersion: 1, trustsOwnClock: 0, seed: 1 },
+  kills: 200,
+  restarts: 50,
+  seconds: 70,
+  rounds: 3,
+  servers: 3,
+  sameVersion: 1,
+  trustsOwnClock: 0,
+  seed: 1,
 };
 export type PartOptions = typeof AS_PROMISED;
 
@@ -76,9 +82,15 @@ export async function openGround(server: PostgresServer) {
     return Number(row?.n ?? 0);
   };
   const job = (given: Partial<NewJob>) => aNewJob(caller, { enqueuedAt: store.now(), attemptBudget: 10, ...given });
-  const heldBy = (pid: number) => number(`SELECT count(*) FROM jobs WHERE state = 'active' AND worker_id LIKE '%-${pid}-%'`);
+  const heldBy = (pid: number) =>
+    number(`SELECT count(*) FROM jobs WHERE state = 'active' AND worker_id LIKE '%-${pid}-%'`);
   return {
-    ...{ url, nodes, start, rows, number, job },
+    url,
+    nodes,
+    start,
+    rows,
+    number,
+    job,
     /** Submits so many jobs over several connections. */
     async submit(count: number, given: Partial<NewJob> = {}): Promise<void> {
       let left = count;
@@ -87,7 +99,8 @@ export async function openGround(server: PostgresServer) {
       };
       await Promise.all(Array.from({ length: 8 }, submitter));
     },
-    untilEnded: () => until(async () => (await number('SELECT count(*) FROM jobs WHERE ended_at IS NULL')) === 0, 120_000),
+    untilEnded: () =>
+      until(async () => (await number('SELECT count(*) FROM jobs WHERE ended_at IS NULL')) === 0, 120_000),
     /** Waits until no job is held by a process that is gone. @returns how many it held, and how long it took */
     async untilClaimedAgain(pid: number): Promise<{ found: number; ms: number }> {
       const startedAt = performance.now();

@@ -35,7 +35,11 @@ if (order.clockMs !== 0) {
 }
 const log = silentLog();
 const store = await openPostgresStore({
-  ...{ url: order.url, migrationsDir: order.migrationsDir, secretKeys: [Buffer.from(order.secretKey, 'base64')], migrates: true, log },
+  url: order.url,
+  migrationsDir: order.migrationsDir,
+  secretKeys: [Buffer.from(order.secretKey, 'base64')],
+  migrates: true,
+  log,
   facts: () => ({
     name: String(process.pid),
     version: '0',
@@ -52,7 +56,10 @@ const signals = new FinishSignals();
 let made = 0;
 
 const artifacts = {
-  ...{ isFailing: false, refusal: null, isReady: async () => true, openPack: async () => null },
+  isFailing: false,
+  refusal: null,
+  isReady: async () => true,
+  openPack: async () => null,
   async put(content: Uint8Array, extension: string, announce?: (name: string) => Promise<void>) {
     const name = `${process.pid}x${made++}x${'0'.repeat(32)}.${extension}`;
     await announce?.(name);
@@ -63,7 +70,13 @@ const artifacts = {
 };
 
 const loop: Loop<ClaimedJob> = jobLoop({
-  ...{ concurrency: CONCURRENCY, keepSlots: 0, pollMs: 500, shutdown: cut.signal, now: clock.now, since: clock.since, onError: report },
+  concurrency: CONCURRENCY,
+  keepSlots: 0,
+  pollMs: 500,
+  shutdown: cut.signal,
+  now: clock.now,
+  since: clock.since,
+  onError: report,
   deps: {
     store,
     artifacts,
@@ -79,7 +92,10 @@ const loop: Loop<ClaimedJob> = jobLoop({
 
 const recovery = {
   store,
-  ...{ onEnded: () => undefined, onRequeued: () => loop.wake(), log, now: clock.now },
+  onEnded: () => undefined,
+  onRequeued: () => loop.wake(),
+  log,
+  now: clock.now,
   own: () => ({ jobs: loop.tasks, deliveries: [] }),
 };
 let recovering: Promise<void> = Promise.resolve();
@@ -101,9 +117,24 @@ function report(error: unknown): void {
 }
 
 const RENDERING: Rendering = {
-  ...{ content: Buffer.from('picture'), format: 'webp', width: 1280, height: 720, finalUrl: 'https://example.com/' },
-  ...{ blockedRequests: 0, egressCountry: null, inspection: null, captures: null, warnings: [], changed: null, timings: {} },
+  content: Buffer.from('picture'),
+  format: 'webp',
+  width: 1280,
+  height: 720,
+  finalUrl: 'https://example.com/',
+  blockedRequests: 0,
+  egressCountry: null,
+  inspection: null,
+  captures: null,
+  warnings: [],
+  changed: null,
+  timings: {},
   diagnostics: {
-    ...{ algorithm: 'native', sections: 1, deviceScaleFactor: 1, scrollHeight: 720, stoppedReason: 'viewport', truncated: false },
+    algorithm: 'native',
+    sections: 1,
+    deviceScaleFactor: 1,
+    scrollHeight: 720,
+    stoppedReason: 'viewport',
+    truncated: false,
   },
 };

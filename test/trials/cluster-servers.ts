@@ -22,7 +22,10 @@ const REPLACEMENTS_PER_RESET = 6;
 /** Each page takes that long to come, so that captures are under way when a server is to stop. */
 const PAGE_MS = 200;
 /** Each round replaces all servers one by one under load: by those of this version, then by those of the next one. */
-export async function rolling(server: PostgresServer, { rounds, servers: count, sameVersion }: PartOptions): Promise<TrialResult> {
+export async function rolling(
+  server: PostgresServer,
+  { rounds, servers: count, sameVersion }: PartOptions,
+): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   servePages(site, PAGE_MS);
   await using cluster = await aCluster(server.adminUrl);
@@ -71,7 +74,10 @@ async function auditOf({ databaseUrl, bucket }: Cluster): Promise<string[]> {
     const names = new Set(bucket.names());
     const pictures = await client.query<{ name: string }>('SELECT name FROM artifacts');
     const missing = pictures.rows.filter(({ name }) => !names.has(name)).length;
-    const found = [...rows.map(({ what, n }) => ({ what, n: Number(n) })), { what: 'pictures missing in the bucket', n: missing }];
+    const found = [
+      ...rows.map(({ what, n }) => ({ what, n: Number(n) })),
+      { what: 'pictures missing in the bucket', n: missing },
+    ];
     return found.flatMap(({ what, n }) => (n === 0 ? [] : [`${n} ${what}`]));
   } finally {
     await client.end();
@@ -139,12 +145,22 @@ function startCallers({ clients, doors, page }: { clients: number; doors: readon
 }
 
 /** On a connection of its own: an idle one that the server closes as a request arrives is a race of HTTP, not a failure of the server. */
-async function send(url: string, of: { method: string; key: string; idempotencyKey: string; body: string | undefined }): Promise<Answer> {
-  const headers = { authorization: `Bearer ${of.key}`, 'content-type': 'application/json', 'idempotency-key': of.idempotencyKey };
+async function send(
+  url: string,
+  of: { method: string; key: string; idempotencyKey: string; body: string | undefined },
+): Promise<Answer> {
+  const headers = {
+    authorization: `Bearer ${of.key}`,
+    'content-type': 'application/json',
+    'idempotency-key': of.idempotencyKey,
+  };
   const sent = request(url, { method: of.method, headers, agent: false }).end(of.body);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const content = await text(response);
-  return { status: response.statusCode ?? 0, body: /json/.test(response.headers['content-type'] ?? '') ? JSON.parse(content) : null };
+  return {
+    status: response.statusCode ?? 0,
+    body: /json/.test(response.headers['content-type'] ?? '') ? JSON.parse(content) : null,
+  };
 }
 
 const TAG = '9999_of_the_next_version';

@@ -12,7 +12,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startDatabaseProxy } from '../fixtures/database-proxy.js';
 import { type PostgresServer, startPostgres } from '../fixtures/postgres.js';
 import { openAt } from '../store/factories.js';
-import { AS_PROMISED, type ClusterGround, insist, openGround, type Part, type PartOptions, RULES } from './cluster-ground.js';
+import {
+  AS_PROMISED,
+  type ClusterGround,
+  insist,
+  openGround,
+  type Part,
+  type PartOptions,
+  RULES,
+} from './cluster-ground.js';
 import { rolling } from './cluster-servers.js';
 import { seeded } from './seeded.js';
 import { type Fault, faultsOf, type TrialResult } from './trial-result.js';
@@ -26,7 +34,12 @@ const CLOCKS_APART_MS = 600_000;
 /** Leases of 30 s, and the next sweep after that. */
 const CLAIMED_AFTER_PARTITION_MS = 35_000;
 
-const CHANGES = { accept: /^COMMIT/, claim: /stillframe_claim/, announce: /INSERT INTO removals/, complete: /INSERT INTO artifacts/ };
+const CHANGES = {
+  accept: /^COMMIT/,
+  claim: /stillframe_claim/,
+  announce: /INSERT INTO removals/,
+  complete: /INSERT INTO artifacts/,
+};
 
 export async function run(given: ClusterOptions = {}): Promise<TrialResult> {
   await using server = await startPostgres();
@@ -46,7 +59,11 @@ export async function runOn(server: PostgresServer, { part = 'all', ...given }: 
 }
 
 /** Waits until all jobs have ended, and checks what is left. */
-async function settle(ground: ClusterGround, figures: TrialResult['figures'], ...faults: Fault[]): Promise<TrialResult> {
+async function settle(
+  ground: ClusterGround,
+  figures: TrialResult['figures'],
+  ...faults: Fault[]
+): Promise<TrialResult> {
   await ground.untilEnded();
   const problems = [...(await ground.audit()), ...(await ground.failures()), ...faultsOf(faults)];
   return { figures: { jobs: await ground.number('SELECT count(*) FROM jobs'), ...figures }, problems };
@@ -161,7 +178,8 @@ async function clocks(server: PostgresServer, { seconds, trustsOwnClock }: PartO
   await using ground = await openGround(server);
   const wrong = { trustsOwnClock: trustsOwnClock === 1, renderMs: 2_000, sweepMs: 500 };
   for (const clockMs of [CLOCKS_APART_MS, -CLOCKS_APART_MS]) await ground.start({ ...wrong, clockMs });
-  for (const until = performance.now() + seconds * 1_000; performance.now() < until; await pause(2_000)) await ground.submit(8);
+  for (const until = performance.now() + seconds * 1_000; performance.now() < until; await pause(2_000))
+    await ground.submit(8);
   await ground.untilEnded();
   const lost = await ground.number('SELECT count(*) FROM jobs WHERE attempts_made > 1');
   const dates = await ground.number('SELECT max(abs(ended_at - enqueued_at)) FROM jobs');

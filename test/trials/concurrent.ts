@@ -36,7 +36,9 @@ async function runAt(place: string, { operations = 50_000, seed = 1 }: Concurren
   const [store = await openAt(place)] = stores;
   const watch = await watchStore(place);
   const books = new Books();
-  const callers = await Promise.all(['account 0', 'account 1', 'account with a quota'].map((name) => aModelCaller(store, name)));
+  const callers = await Promise.all(
+    ['account 0', 'account 1', 'account with a quota'].map((name) => aModelCaller(store, name)),
+  );
   await store.setQuota('account with a quota', QUOTA);
   const options = { stepMs: 10, maxQueue: 60, claimsAtOnce: 4, quotas: false };
   const stage: Stage = { callers, claims: [], deliveries: [], isPaused: false, now: NOON, options };
@@ -86,7 +88,9 @@ async function audit(place: string, books: Books): Promise<number> {
     UNION ALL SELECT 'credits beyond a quota', greatest(0, sum(settled) - ${QUOTA}) FROM sums
       WHERE account_id = (SELECT id FROM accounts WHERE quota IS NOT NULL)`);
   for (const { what, n } of rows) if (Number(n) !== 0) books.blame(`${n} ${what}`);
-  const found = await client.query<{ n: string }>('SELECT deadlocks AS n FROM pg_stat_database WHERE datname = current_database()');
+  const found = await client.query<{ n: string }>(
+    'SELECT deadlocks AS n FROM pg_stat_database WHERE datname = current_database()',
+  );
   await client.end();
   return Number(found.rows[0]?.n ?? 0);
 }
@@ -152,9 +156,11 @@ class Books {
   }
 
   async compare(store: Store, { callers, now }: Stage): Promise<void> {
-    for (const [attempt, count] of this.#claims) if (count > 1) this.blame(`attempt ${attempt} was claimed ${count} times`);
+    for (const [attempt, count] of this.#claims)
+      if (count > 1) this.blame(`attempt ${attempt} was claimed ${count} times`);
     const wishes = [...this.#accepted.values()];
-    for (const { id } of wishes) if (!this.#cached.has(id) && !this.#ended.has(id)) this.blame(`nobody was told that job ${id} ended`);
+    for (const { id } of wishes)
+      if (!this.#cached.has(id) && !this.#ended.has(id)) this.blame(`nobody was told that job ${id} ended`);
     const charged = wishes.filter(({ id }) => this.#cached.has(id) || this.#ended.get(id) === 'completed');
     for (const { accountId } of callers) {
       const { credits, reserved } = await store.usage(accountId, now);

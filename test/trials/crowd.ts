@@ -20,7 +20,10 @@ export interface CrowdOptions {
 
 /** The pages that they have captured. @param ms that each takes to come */
 export function servePages(site: Site, ms = 0): void {
-  site.route('/page', (_, response) => void setTimeout(() => html(response, '<!doctype html><title>Page</title><p>Here</p>'), ms));
+  site.route(
+    '/page',
+    (_, response) => void setTimeout(() => html(response, '<!doctype html><title>Page</title><p>Here</p>'), ms),
+  );
 }
 
 export class Crowd implements AsyncDisposable {
@@ -61,7 +64,8 @@ export class Crowd implements AsyncDisposable {
     const jobs = new Map(readJobs(db).map((job) => [job.idempotencyKey, job]));
     return [...promised.values()].flatMap(({ idempotencyKey, jobId, picture }) => {
       const job = jobs.get(idempotencyKey);
-      if (job === undefined || (jobId !== null && job.id !== jobId)) return [`${idempotencyKey} was promised and is lost`];
+      if (job === undefined || (jobId !== null && job.id !== jobId))
+        return [`${idempotencyKey} was promised and is lost`];
       const isKept = picture === null || picture.endsWith(job.artifact ?? '-');
       return isKept ? [] : [`${idempotencyKey} was answered 200 and is ${job.state}`];
     });
@@ -87,13 +91,15 @@ export class Crowd implements AsyncDisposable {
     const { problem } = this.options;
     const startedAt = performance.now();
     await this.leave();
-    if (!(await this.#untilIdle(STUCK_AFTER_MS))) problem(`jobs or deliveries are stuck ${STUCK_AFTER_MS / 1000} s after the last start`);
+    if (!(await this.#untilIdle(STUCK_AFTER_MS)))
+      problem(`jobs or deliveries are stuck ${STUCK_AFTER_MS / 1000} s after the last start`);
     const idleMs = Math.round(performance.now() - startedAt);
     const lost = await this.lookUpAll();
     await server.end('SIGTERM');
     using copy = openCopy(dataDir);
     const jobs = readJobs(copy.db);
-    for (const found of [...lost, ...damageOf(copy.db), ...auditBooks(copy.db, dataDir), ...unexplainedFailures(jobs)]) problem(found);
+    for (const found of [...lost, ...damageOf(copy.db), ...auditBooks(copy.db, dataDir), ...unexplainedFailures(jobs)])
+      problem(found);
     return { jobs, idleMs };
   }
 
@@ -102,11 +108,13 @@ export class Crowd implements AsyncDisposable {
     const problems: string[] = [];
     for (const { idempotencyKey, jobId, picture } of this.promised.values()) {
       const { status, body } = await callApi(`${this.at.url}/v1/requests/${idempotencyKey}`, this.at.key);
-      if (status !== 200 || body.data.result === undefined) problems.push(`${idempotencyKey}: looked up ${status} ${body?.data?.state}`);
+      if (status !== 200 || body.data.result === undefined)
+        problems.push(`${idempotencyKey}: looked up ${status} ${body?.data?.state}`);
       else if (jobId !== null && body.data.id !== jobId) problems.push(`${idempotencyKey}: is another job now`);
       if (picture === null) continue;
       const { byteLength } = await (await fetch(this.at.url + picture)).arrayBuffer();
-      if (byteLength !== body.data.result?.data?.bytes) problems.push(`${idempotencyKey}: its picture has ${byteLength} bytes`);
+      if (byteLength !== body.data.result?.data?.bytes)
+        problems.push(`${idempotencyKey}: its picture has ${byteLength} bytes`);
     }
     return problems;
   }
@@ -149,7 +157,11 @@ export class Crowd implements AsyncDisposable {
     }
     const known = this.promised.get(order.idempotencyKey)?.jobId ?? jobId;
     if (jobId !== null && known !== jobId) this.options.problem(`${order.idempotencyKey}: two jobs`);
-    this.promised.set(order.idempotencyKey, { ...order, jobId, picture: status === 200 ? new URL(body.data.cdn_url).pathname : null });
+    this.promised.set(order.idempotencyKey, {
+      ...order,
+      jobId,
+      picture: status === 200 ? new URL(body.data.cdn_url).pathname : null,
+    });
     return true;
   }
 

@@ -55,10 +55,13 @@ export async function run({ rounds = 50, secondEvery = 5, seed = 3 } = {}): Prom
   }
   const { jobs } = await crowd.end(await start(), dir.dataDir);
   const figures = {
-    ...{ drains: exitMs.first.length, cut_short: exitMs.second.length },
+    drains: exitMs.first.length,
+    cut_short: exitMs.second.length,
     slowest_exit_ms: Math.round(Math.max(0, ...exitMs.first)),
     slowest_second_exit_ms: Math.round(Math.max(0, ...exitMs.second)),
-    ...{ promised: crowd.promised.size, jobs: jobs.length, completed: jobs.filter((job) => job.state === 'completed').length },
+    promised: crowd.promised.size,
+    jobs: jobs.length,
+    completed: jobs.filter((job) => job.state === 'completed').length,
   };
   if (figures.slowest_exit_ms > EXIT_MS) problems.push(`a drain took ${figures.slowest_exit_ms} ms`);
   if (figures.slowest_second_exit_ms > SECOND_EXIT_MS)
@@ -68,7 +71,8 @@ export async function run({ rounds = 50, secondEvery = 5, seed = 3 } = {}): Prom
 
 /** From the moment that the signal has arrived, which the log tells: neither ready nor open for submissions. */
 async function refusesAtOnce(at: Crowd['at'], server: ServerProcess): Promise<string[]> {
-  if (await Promise.race([server.exited, until(() => server.tells('draining'), EXIT_MS, 2).then(() => null)])) return [];
+  if (await Promise.race([server.exited, until(() => server.tells('draining'), EXIT_MS, 2).then(() => null)]))
+    return [];
   const asked = { health: health(at), 'a submission': postCapture(at, { url: 'https://example.com/', sync: false }) };
   const problems: string[] = [];
   for (const [what, answering] of Object.entries(asked)) {

@@ -29,7 +29,8 @@ export async function run({ kills = 50 } = {}): Promise<TrialResult> {
     }
     figures.canary_connections += canary.connections;
   }
-  if (figures.direct_connections + figures.canary_connections > 0) problems.push('there were connections past the proxy');
+  if (figures.direct_connections + figures.canary_connections > 0)
+    problems.push('there were connections past the proxy');
   return { figures, problems };
 }
 
@@ -39,10 +40,13 @@ async function loseProxy(browser: TestBrowser, dying: DyingSite): Promise<string
     dying.captureProxy = captureProxy;
     const origin = `http://${ALLOWED}:${dying.site.port}`;
     await page.goto(`${origin}/`, { timeout: 5_000 }).catch(() => null);
-    const fetched = await page.evaluate((url) => fetch(url, { mode: 'no-cors' }).then(() => true), `${origin}/x`).catch(() => false);
+    const fetched = await page
+      .evaluate((url) => fetch(url, { mode: 'no-cors' }).then(() => true), `${origin}/x`)
+      .catch(() => false);
     if (fetched) problems.push('a request was answered');
     const gone = String(await page.goto(`${origin}/y`).catch((error: Error) => error.message));
-    if (!gone.includes('ERR_PROXY_CONNECTION_FAILED')) problems.push(`a navigation ended otherwise: ${gone.split('\n', 1)[0]}`);
+    if (!gone.includes('ERR_PROXY_CONNECTION_FAILED'))
+      problems.push(`a navigation ended otherwise: ${gone.split('\n', 1)[0]}`);
     return problems;
   });
 }
@@ -56,7 +60,9 @@ async function startDyingSite(canaryPort: number) {
       response.setHeader('content-type', 'text/html');
       if (request.url !== '/') return void response.end();
       const hosts = [`stub.example.com:${site.port}`, `127.0.0.1:${canaryPort}`];
-      const pictures = firstOf(PICTURES).map((nth) => hosts.map((host) => `<img src="http://${host}/${nth}">`).join(''));
+      const pictures = firstOf(PICTURES).map((nth) =>
+        hosts.map((host) => `<img src="http://${host}/${nth}">`).join(''),
+      );
       response.write(`<title>half</title>${pictures.slice(0, SENT_BEFORE).join('')}`);
       void dying.captureProxy?.[Symbol.asyncDispose]().then(() => {
         dying.connectionsAtDeath = site.connections;

@@ -17,8 +17,14 @@ import { allOf, type Fault, faultsOf, firstOf, type TrialResult, until } from '.
  * receivers that hang, and how late another account's callback may be.
  */
 const AS_PROMISED = {
-  ...{ seconds: 30, slowJobs: 40, quickJobs: 10, startMs: 31_000, keptStartMs: 5_000, endMs: 36_000 },
-  ...{ hanging: 100, callbackMs: 1_000 },
+  seconds: 30,
+  slowJobs: 40,
+  quickJobs: 10,
+  startMs: 31_000,
+  keptStartMs: 5_000,
+  endMs: 36_000,
+  hanging: 100,
+  callbackMs: 1_000,
 };
 const SLOTS = 4;
 
@@ -35,15 +41,21 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
     late('a callback of another account took', callbacks.slowestMs, options.callbackMs),
   ]);
   const figures = {
-    ...{ last_start_ms: plain.startMs, last_end_ms: plain.endMs },
-    ...{ kept_slot_last_start_ms: kept.startMs, kept_slot_last_end_ms: kept.endMs },
-    ...{ attempts_that_hung: callbacks.hung, slowest_callback_ms: callbacks.slowestMs },
+    last_start_ms: plain.startMs,
+    last_end_ms: plain.endMs,
+    kept_slot_last_start_ms: kept.startMs,
+    kept_slot_last_end_ms: kept.endMs,
+    attempts_that_hung: callbacks.hung,
+    slowest_callback_ms: callbacks.slowestMs,
   };
   return { figures, problems };
 }
 
 async function compete(options: typeof AS_PROMISED, keepSlots: number): Promise<{ startMs: number; endMs: number }> {
-  await using ground = await startWithSite({ STILLFRAME_CONCURRENCY: String(SLOTS), STILLFRAME_KEEP_SLOTS: String(keepSlots) });
+  await using ground = await startWithSite({
+    STILLFRAME_CONCURRENCY: String(SLOTS),
+    STILLFRAME_KEEP_SLOTS: String(keepSlots),
+  });
   const { site, server, at: slow } = ground;
   const quick = { ...slow, key: await anotherKey(ground.dataDir, 'quick') };
   // No slot is reserved for an account without earlier requests.
@@ -54,11 +66,15 @@ async function compete(options: typeof AS_PROMISED, keepSlots: number): Promise<
   }
   const from = Date.now();
   const ids: string[] = [];
-  for (let nth = 0; nth < options.quickJobs; nth++) ids.push(await submit(quick, { ...SMALL, url: site.url(`/static?${nth}`) }));
+  for (let nth = 0; nth < options.quickJobs; nth++)
+    ids.push(await submit(quick, { ...SMALL, url: site.url(`/static?${nth}`) }));
   const ends = await Promise.all(ids.map((id) => ended(server, id)));
   // The slow captures that wait would take minutes.
   server.kill('SIGKILL');
-  return { startMs: Math.max(...ends.map(({ queue }) => queue)), endMs: Math.max(...ends.map(({ time }) => time)) - from };
+  return {
+    startMs: Math.max(...ends.map(({ queue }) => queue)),
+    endMs: Math.max(...ends.map(({ time }) => time)) - from,
+  };
 }
 
 const CALLBACKS = 10;
@@ -89,7 +105,8 @@ async function announce(hanging: number): Promise<{ hung: number; slowestMs: num
 
 /** Waits for the line that the server logs at a job's end. */
 async function ended(server: ServerProcess, id: string): Promise<{ queue: number; time: number }> {
-  const line = () => server.said.find((text) => text.includes(`"job_id":"${id}"`) && text.includes('"state":"completed"'));
+  const line = () =>
+    server.said.find((text) => text.includes(`"job_id":"${id}"`) && text.includes('"state":"completed"'));
   await until(line);
   return JSON.parse(line() ?? '');
 }

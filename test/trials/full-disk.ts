@@ -42,7 +42,11 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
 type Expect = (problem: string, holds: boolean) => void;
 
 /** A server whose data directory is full and free in turn. @returns null where nothing can be mounted */
-async function fillData(site: Site, options: typeof AS_PROMISED, expectThat: Expect): Promise<TrialResult['figures'] | null> {
+async function fillData(
+  site: Site,
+  options: typeof AS_PROMISED,
+  expectThat: Expect,
+): Promise<TrialResult['figures'] | null> {
   using disk = mountDisk();
   if (disk === null) return null;
   const dataDir = disk.path;
@@ -69,7 +73,8 @@ async function fillData(site: Site, options: typeof AS_PROMISED, expectThat: Exp
     await visited;
     fill(dataDir);
     const filledAt = performance.now();
-    for (const answer of await before) expectThat(`while the disk fills: ${say(answer)}`, [200, 202, 500, 503].includes(answer.status));
+    for (const answer of await before)
+      expectThat(`while the disk fills: ${say(answer)}`, [200, 202, 500, 503].includes(answer.status));
     let refused = 0;
     for (let nth = 0; nth < options.submissions; nth++) {
       // The engine gives space back to its log now and then.
@@ -77,7 +82,8 @@ async function fillData(site: Site, options: typeof AS_PROMISED, expectThat: Exp
       const answer = await submit('full', `${round}-${nth}`);
       const { status, body, headers } = answer;
       // Refused, or accepted (a small row found room), failed for want of room for the picture, and saying so.
-      const isHonest = status === 503 && (headers.get('retry-after') !== null || body.error.details?.job_id !== undefined);
+      const isHonest =
+        status === 503 && (headers.get('retry-after') !== null || body.error.details?.job_id !== undefined);
       if (isHonest) refused++;
       expectThat(`on a full disk: ${say(answer)}`, isHonest || status === 200 || status === 202);
     }
@@ -85,17 +91,29 @@ async function fillData(site: Site, options: typeof AS_PROMISED, expectThat: Exp
     await pause(Math.max(0, HEALTH_MS - (performance.now() - filledAt)));
     const { status, body } = await health(at);
     const problem = body.data?.problem;
-    expectThat(`round ${round}: health answers ${status} on a full disk: ${problem}`, status === 503 && /disk is full/.test(problem));
+    expectThat(
+      `round ${round}: health answers ${status} on a full disk: ${problem}`,
+      status === 503 && /disk is full/.test(problem),
+    );
     if (round === 0) {
       const { out } = await runCommand(['doctor', '--json', '--data-dir', dataDir]);
-      const disk = (JSON.parse(out) as { check: string; state: string; found: string }[]).find(({ check }) => check === 'Disk');
-      expectThat(`doctor says of the full disk: ${disk?.state} ${disk?.found}`, disk?.state === 'fail' && /disk is full/.test(disk.found));
+      const disk = (JSON.parse(out) as { check: string; state: string; found: string }[]).find(
+        ({ check }) => check === 'Disk',
+      );
+      expectThat(
+        `doctor says of the full disk: ${disk?.state} ${disk?.found}`,
+        disk?.state === 'fail' && /disk is full/.test(disk.found),
+      );
     }
     free(dataDir);
     const from = performance.now();
     let nth = 0;
-    const isBack = async () => (await submit('after', `${round}-${nth++}`)).status === 200 && (await health(at)).status === 200;
-    expectThat(`round ${round}: no capture within ${options.recoveryMs} ms of the space`, await until(isBack, options.recoveryMs, 50));
+    const isBack = async () =>
+      (await submit('after', `${round}-${nth++}`)).status === 200 && (await health(at)).status === 200;
+    expectThat(
+      `round ${round}: no capture within ${options.recoveryMs} ms of the space`,
+      await until(isBack, options.recoveryMs, 50),
+    );
     recoveries.push(performance.now() - from);
   }
   expectThat('jobs are stuck after the space came back', await untilIdle(at, STUCK_AFTER_MS));
@@ -106,7 +124,10 @@ async function fillData(site: Site, options: typeof AS_PROMISED, expectThat: Exp
   const jobs = new Map(readJobs(copy.db).map((job) => [job.idempotencyKey, job]));
   for (const [key, status] of promised) {
     const state = jobs.get(key)?.state ?? 'lost';
-    expectThat(`${key} was answered ${status} and is ${state}`, state === 'completed' || (status === 202 && state !== 'lost'));
+    expectThat(
+      `${key} was answered ${status} and is ${state}`,
+      state === 'completed' || (status === 202 && state !== 'lost'),
+    );
   }
   for (const problem of [...damageOf(copy.db), ...auditBooks(copy.db, dataDir)]) expectThat(problem, false);
   const slowest_recovery_ms = Math.round(Math.max(...recoveries));
@@ -117,7 +138,11 @@ async function fillData(site: Site, options: typeof AS_PROMISED, expectThat: Exp
 async function askAll(site: Site, expectThat: Expect): Promise<TrialResult['figures']> {
   using disk = mountDisk();
   if (disk === null) throw new Error('no further file system could be mounted');
-  const env = { STILLFRAME_COMPATIBLE_APIS: COMPATIBLE_APIS.join(), STILLFRAME_CONSOLE: 'loopback', STILLFRAME_SYNC_WAIT_MS: '10000' };
+  const env = {
+    STILLFRAME_COMPATIBLE_APIS: COMPATIBLE_APIS.join(),
+    STILLFRAME_CONSOLE: 'loopback',
+    STILLFRAME_SYNC_WAIT_MS: '10000',
+  };
   await using server = startServerProcess({ dataDir: disk.path, env });
   const at = await server.door();
   const url = site.url('/page');
@@ -132,7 +157,9 @@ async function askAll(site: Site, expectThat: Expect): Promise<TrialResult['figu
     const body = method === 'GET' ? null : isConsole ? new URLSearchParams({ token: visitor.token }) : bodies(path);
     const headers = {
       ...(isConsole ? { cookie: visitor.cookie, origin: at.url } : { authorization: `Bearer ${at.key}` }),
-      ...(typeof body === 'string' ? { 'content-type': 'application/json', accept: 'application/json, text/event-stream' } : {}),
+      ...(typeof body === 'string'
+        ? { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+        : {}),
     };
     const signal = AbortSignal.timeout(STUCK_AFTER_MS);
     const asked = fetch(`${at.url}${here}`, { method, headers, body, redirect: 'manual', signal });
@@ -140,7 +167,10 @@ async function askAll(site: Site, expectThat: Expect): Promise<TrialResult['figu
       .then((answer) => answer.arrayBuffer().then(() => answer.status))
       .catch((error: Error) => `no answer: ${error.message} ${String(error.cause ?? '')}`);
     seen.push(String(status));
-    expectThat(`${method} ${path} on a full disk: ${status}`, typeof status === 'number' && !(status === 500 && path.startsWith('/v1/')));
+    expectThat(
+      `${method} ${path} on a full disk: ${status}`,
+      typeof status === 'number' && !(status === 500 && path.startsWith('/v1/')),
+    );
   }
   expectThat('the server ended', (await Promise.race([server.exited, null])) === null);
   return { endpoints: seen.length, 'their answers': tally(seen.sort()) };
@@ -200,20 +230,24 @@ async function fillTemporary(site: Site, withPrints: boolean, expectThat: Expect
     const viewport = { width: 800, height: 600, deviceScaleFactor: 1 };
     const url = site.url(fields.format === 'pdf' ? '/noise' : '/tall');
     const answer = await postCapture(at, { url, viewport, cache_ttl: 0, timeout: 60_000, ...fields });
-    const isOk = answer.status === 200 || (answer.status === 202 && (await untilEnded(at, `jobs/${answer.body.data.job_id}`)).result.ok);
+    const isOk =
+      answer.status === 200 ||
+      (answer.status === 202 && (await untilEnded(at, `jobs/${answer.body.data.job_id}`)).result.ok);
     seen.push(`${when} ${fields.format} ${isOk ? 200 : answer.status}`);
     expectThat(`${when}, ${JSON.stringify(fields)}: ${say(answer)}`, isOk);
   };
   const expectSoon = async (what: string, holds: () => unknown) =>
     expectThat(`never happened: ${what}`, await until(holds, STUCK_AFTER_MS, 50));
-  const expectHealth = (status: number) => expectSoon(`health ${status}`, async () => (await health(at)).status === status);
+  const expectHealth = (status: number) =>
+    expectSoon(`health ${status}`, async () => (await health(at)).status === status);
   const whole = { full_page: true, format: 'png' };
   fill(disk.path);
   await expectHealth(503);
   await expectPicture('full', whole);
   // Printing needs the temporary directory: the job waits in the queue until there is room.
   const printed = withPrints ? expectPicture('full', { format: 'pdf', timeout: 20_000 }) : Promise.resolve();
-  if (withPrints) await expectSoon('a capture returns to the queue', () => server.tells('a capture returns to the queue'));
+  if (withPrints)
+    await expectSoon('a capture returns to the queue', () => server.tells('a capture returns to the queue'));
   free(disk.path);
   await expectHealth(200);
   await printed;

@@ -38,7 +38,9 @@ export async function run({ bodies = 100_000, seed = 20_240_607 }): Promise<Tria
   for (const arbitrary of [aHostileBody, aHostileRequest]) {
     for (let at = 0; at < bodies; at += BATCH) {
       // Generating requests takes longer than answering them, and its garbage took 30 to 64 ms to collect: neither is the server's.
-      const batch = firstOf(BATCH / SAMPLE).flatMap((nth) => fc.sample(arbitrary, { numRuns: SAMPLE, seed: seed + at + nth }));
+      const batch = firstOf(BATCH / SAMPLE).flatMap((nth) =>
+        fc.sample(arbitrary, { numRuns: SAMPLE, seed: seed + at + nth }),
+      );
       collectGarbage();
       const stalls = startStallMeter();
       await inLanes(batch, AT_ONCE, async (sent) => {
@@ -68,13 +70,20 @@ async function send(pool: Pool, hostile: HostileRequest): Promise<{ status: numb
   return { status: answer.statusCode, problem: judge(hostile, answer.statusCode, answer.headers, text) };
 }
 
-function judge(sent: HostileRequest, status: number, headers: Record<string, string | string[] | undefined>, text: string): string | null {
-  const declared = sent.path.startsWith('/v1/screenshot') && sent.method === 'POST' ? SUBMISSION_STATUSES : OTHER_STATUSES;
+function judge(
+  sent: HostileRequest,
+  status: number,
+  headers: Record<string, string | string[] | undefined>,
+  text: string,
+): string | null {
+  const declared =
+    sent.path.startsWith('/v1/screenshot') && sent.method === 'POST' ? SUBMISSION_STATUSES : OTHER_STATUSES;
   if (!declared.has(status)) return `undeclared status ${status}: ${text.slice(0, 200)}`;
   const requestId = headers['x-request-id'];
   if (typeof requestId !== 'string') return 'no x-request-id';
   if (sent.method === 'HEAD' || status === 304) return text === '' ? null : 'a body where none may be';
-  if (headers['content-type'] !== 'application/json') return status < 300 ? null : `a failure as ${headers['content-type']}`;
+  if (headers['content-type'] !== 'application/json')
+    return status < 300 ? null : `a failure as ${headers['content-type']}`;
   const body = JSON.parse(text) as Record<string, unknown>;
   if (body.openapi !== undefined) return null;
   if (body.ok !== status < 300) return `ok is ${String(body.ok)} at ${status}`;

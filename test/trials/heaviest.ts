@@ -38,7 +38,13 @@ interface Heavy {
  * @param onlyShort leaves out captures that take long, and sends nothing at once
  * @param only a regular expression that the told names match
  */
-export async function run({ onlyShort = 0, only = '' }: { onlyShort?: number | string; only?: number | string }): Promise<TrialResult> {
+export async function run({
+  onlyShort = 0,
+  only = '',
+}: {
+  onlyShort?: number | string;
+  only?: number | string;
+}): Promise<TrialResult> {
   using dir = aTrialDir();
   await using meter = await buildProgram(new URL('loop-meter.ts', import.meta.url));
   const turns = join(dir.dataDir, 'turns');
@@ -79,7 +85,8 @@ export async function run({ onlyShort = 0, only = '' }: { onlyShort?: number | s
   const judge = async (told: string, work: () => Promise<number[]>) => {
     let longest = await measure(told, work);
     // What a body causes happens each time; a collection of garbage does not.
-    for (let again = 0; again < 2 && longest > TURN_MAX_MS; again++) longest = Math.min(longest, await measure(told, work));
+    for (let again = 0; again < 2 && longest > TURN_MAX_MS; again++)
+      longest = Math.min(longest, await measure(told, work));
     slow.set(told, longest);
     if (longest > TURN_MAX_MS) problems.push(`${told}: a turn of ${longest} ms`);
   };
@@ -90,10 +97,13 @@ export async function run({ onlyShort = 0, only = '' }: { onlyShort?: number | s
       return [];
     });
     statuses.push(...answers.map(String));
-    if (answers.some((status) => status >= 500 && status !== 503 && status !== 504)) problems.push(`${told}: ${answers.join()}`);
+    if (answers.some((status) => status >= 500 && status !== 503 && status !== 504))
+      problems.push(`${told}: ${answers.join()}`);
     await until(async () => (await queueOf(door)) === 0, ANSWER_MS, 50);
-    const share = isShort && !told.includes('/v1/') ? 0 : await pause(LEFT_AFTER_MS).then(() => shareOfProcessor(server.pid));
-    if (share > REST_SHARE) problems.push(`${told}: ${Math.round(share * 100)} % of a processor ${LEFT_AFTER_MS} ms after its end`);
+    const share =
+      isShort && !told.includes('/v1/') ? 0 : await pause(LEFT_AFTER_MS).then(() => shareOfProcessor(server.pid));
+    if (share > REST_SHARE)
+      problems.push(`${told}: ${Math.round(share * 100)} % of a processor ${LEFT_AFTER_MS} ms after its end`);
     const longest = Math.max(
       0,
       ...readFileSync(turns, 'utf8')
@@ -117,7 +127,9 @@ export async function run({ onlyShort = 0, only = '' }: { onlyShort?: number | s
       await judge(told, async () => [await send(endpoint, heavy)]);
       if (isShort || endpoint.method === 'GET') continue;
       await judge(`${told}, four at once`, () => Promise.all([1, 2, 3, 4].map(() => send(endpoint, heavy))));
-      await judge(`${told}, given up`, async () => [await send(endpoint, heavy, AbortSignal.timeout(300)).catch(() => 0)]);
+      await judge(`${told}, given up`, async () => [
+        await send(endpoint, heavy, AbortSignal.timeout(300)).catch(() => 0),
+      ]);
     }
   }
   const longest = [...slow].sort(([, a], [, b]) => b - a).slice(0, 3);
@@ -152,11 +164,18 @@ type Bodies = Record<string, Heavy[]>;
 function heavyOf(endpoint: Endpoint, made: Bodies): Heavy[] | null {
   const { method, path } = endpoint;
   const known = path.replace(/^\/(chromium|chrome)(?=\/)/, '').replace(/(.)\/$/, '$1');
-  const here = path.replace(/:(\w+)/g, (_, name: string) => (name === 'id' ? `job_${'0'.repeat(26)}` : 'x'.repeat(100))).replace('*', 'x');
+  const here = path
+    .replace(/:(\w+)/g, (_, name: string) => (name === 'id' ? `job_${'0'.repeat(26)}` : 'x'.repeat(100)))
+    .replace('*', 'x');
   if (method === 'GET') return [{ told: 'a long query', path: `${here}?${'a=%20&'.repeat(1_500)}` }];
   // Of equal routes, the first stands for all.
   if (known !== path && made[known] !== undefined) return [];
-  return (made[known] ?? (path.startsWith('/console/') ? made['/console'] : undefined))?.map((heavy) => ({ ...heavy, path: here })) ?? null;
+  return (
+    (made[known] ?? (path.startsWith('/console/') ? made['/console'] : undefined))?.map((heavy) => ({
+      ...heavy,
+      path: here,
+    })) ?? null
+  );
 }
 
 const NOISE = `<!doctype html><body style="margin:0"><canvas id=c></canvas><script>
@@ -173,10 +192,18 @@ async function heaviest(isShort: boolean): Promise<Bodies> {
   const json = (value: unknown) => () => JSON.stringify(value);
   const filled = (head: string, unit: string, tail: string, bytes: number) => () =>
     head + unit.repeat(Math.floor((bytes - head.length - tail.length) / unit.length)) + tail;
-  const palette = { colors: Array.from({ length: 256 }, (_, at) => `#${((at * 65_537 * 31) & 0xffffff).toString(16).padStart(6, '0')}`) };
+  const palette = {
+    colors: Array.from({ length: 256 }, (_, at) => `#${((at * 65_537 * 31) & 0xffffff).toString(16).padStart(6, '0')}`),
+  };
   const capture = (fields: object) => json({ cache_ttl: 0, viewport: LARGE_VIEW, html: noise(false), ...fields });
-  const small = { told: 'the largest body of a capture', body: filled('{"html":"', '<p>\\u0061&amp; ', '"}', BODY_BYTES) };
-  const values = { told: 'as many values as possible', body: filled('{"html":"<p>a","block_requests":["a', '","a', '"]}', 10_000) };
+  const small = {
+    told: 'the largest body of a capture',
+    body: filled('{"html":"', '<p>\\u0061&amp; ', '"}', BODY_BYTES),
+  };
+  const values = {
+    told: 'as many values as possible',
+    body: filled('{"html":"<p>a","block_requests":["a', '","a', '"]}', 10_000),
+  };
   const captures: Heavy[] = [
     { told: 'a palette of 256 colors for noise', body: capture({ format: 'png', palette }) },
     { told: 'a bmp of noise', body: capture({ format: 'bmp', rotate: 90 }) },
@@ -184,7 +211,10 @@ async function heaviest(isShort: boolean): Promise<Bodies> {
       told: 'noise of the largest view as png',
       body: capture({ format: 'png', viewport: { ...LARGE_VIEW, width: 3_840, deviceScaleFactor: 2 } }),
     },
-    { told: 'animated noise', body: capture({ format: 'webp', html: noise(true), animate: { duration: 5_000, fps: 20 } }) },
+    {
+      told: 'animated noise',
+      body: capture({ format: 'webp', html: noise(true), animate: { duration: 5_000, fps: 20 } }),
+    },
     { told: 'a page with the most files', body: () => filesForm() },
   ];
   const raw = Buffer.alloc(1_630 * 1_630 * 3);
@@ -199,7 +229,12 @@ async function heaviest(isShort: boolean): Promise<Bodies> {
     .png()
     .toBuffer();
   const side = isShort ? 2_000 : 7_000;
-  const pictures = { interlaced: interlacedPng(side), scans: progressiveJpeg(side, 100), bomb: textBomb(tiny, isShort ? 50 : 800), noisy };
+  const pictures = {
+    interlaced: interlacedPng(side),
+    scans: progressiveJpeg(side, 100),
+    bomb: textBomb(tiny, isShort ? 50 : 800),
+    noisy,
+  };
   const given = (before: Buffer, after: Buffer, picture = 'side_by_side') =>
     json({ before: before.toString('base64'), after: after.toString('base64'), picture, threshold: 0 });
   const comparisons: Heavy[] = [
@@ -224,7 +259,9 @@ async function heaviest(isShort: boolean): Promise<Bodies> {
       return data;
     };
   const headers = JSON.stringify(Object.fromEntries(Array.from({ length: 12_000 }, (_, at) => [`x-${at}`, 'a'])));
-  const cookies = JSON.stringify(Array.from({ length: 4_000 }, (_, at) => ({ name: `n${at}`, value: 'a', domain: 'a.example' })));
+  const cookies = JSON.stringify(
+    Array.from({ length: 4_000 }, (_, at) => ({ name: `n${at}`, value: 'a', domain: 'a.example' })),
+  );
   const markdown = { 'index.html': '{{ toHTML "a.md" }}', 'a.md': '*a **b '.repeat(149_000) };
   const gotenberg = (files: Record<string, string>, fields: Record<string, string> = {}): Heavy[] => [
     { told: 'the largest form', body: form(files, fields) },
@@ -239,10 +276,9 @@ async function heaviest(isShort: boolean): Promise<Bodies> {
     '/v1/screenshot': [small, values, ...long],
     '/v1/compare': comparisons,
     ...Object.fromEntries(
-      ['/v1/jobs/:id/webhook/redeliver', '/v1/watches', ...WATCH_PATHS.map((path) => `/v1/watches/:id${path}`)].map((path) => [
-        path,
-        [plain],
-      ]),
+      ['/v1/jobs/:id/webhook/redeliver', '/v1/watches', ...WATCH_PATHS.map((path) => `/v1/watches/:id${path}`)].map(
+        (path) => [path, [plain]],
+      ),
     ),
     '/mcp': [
       {

@@ -12,7 +12,10 @@ const HEAVY = 'ok render_timeout render_crashed';
 
 /** By outcomes: paths, those below /hostile/ without it. */
 const PATHS: [ends: string, paths: string][] = [
-  ['navigation_failed', '/loop /redirect-to-file /reset /pdf /video /audio /download /unknown-type /no-content /reset-content /bad-gzip'],
+  [
+    'navigation_failed',
+    '/loop /redirect-to-file /reset /pdf /video /audio /download /unknown-type /no-content /reset-content /bad-gzip',
+  ],
   ['navigation_failed', 'redirects to-dead-port huge-headers /zero'],
   ['navigation_failed render_incomplete', 'garbage /to-blank'],
   ['render_incomplete', '/empty /blank /blank-boxes emptied spaces white-cover'],
@@ -25,10 +28,19 @@ const PATHS: [ends: string, paths: string][] = [
     '/hang /busy-at-once /busy-later /regex /alert-flood /drip /hung-script /hung-frame /hung-image /reload-loop script-chain',
   ],
   ['render_timeout navigation_failed', 'slow-headers'],
-  [PICTURED, '/hung-font /hung-pixel /long-poll /streams /leave /popups /downloads /debugger /print /console-flood /mutation-flood'],
-  [PICTURED, '/prototypes /clobbered /tall /image-bomb /endless /workers stay close auth-parts prompts wide prints fetch-flood'],
+  [
+    PICTURED,
+    '/hung-font /hung-pixel /long-poll /streams /leave /popups /downloads /debugger /print /console-flood /mutation-flood',
+  ],
+  [
+    PICTURED,
+    '/prototypes /clobbered /tall /image-bomb /endless /workers stay close auth-parts prompts wide prints fetch-flood',
+  ],
   [PICTURED, 'service-worker media-hung scroll-fight css-vars'],
-  [HEAVY, '/many-nodes /memory deep-html png-bomb canvases storage microtasks socket-flood worker-nest webgl css-layers svg-uses'],
+  [
+    HEAVY,
+    '/many-nodes /memory deep-html png-bomb canvases storage microtasks socket-flood worker-nest webgl css-layers svg-uses',
+  ],
   [HEAVY, 'frames-many frames-deep'],
   [`${HEAVY} render_incomplete`, 'css-filters frames-flood write-forever'],
   [`${HEAVY} render_incomplete navigation_failed`, 'bomb.png'],
@@ -53,4 +65,6 @@ const FEW = cases(
     '/workers /memory emptied redirects to-dead-port microtasks basic-auth prompts',
 ).map(({ path }) => path);
 /** A few of each kind, for the tests of every day. */
-export const FEW_CASES: readonly HostileCase[] = HOSTILE_CASES.filter(({ path, wish }) => wish === undefined && FEW.includes(path));
+export const FEW_CASES: readonly HostileCase[] = HOSTILE_CASES.filter(
+  ({ path, wish }) => wish === undefined && FEW.includes(path),
+);

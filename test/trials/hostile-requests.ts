@@ -13,10 +13,39 @@ export interface HostileRequest {
 
 /** Values that some parser somewhere has tripped over, as JSON text. */
 const aNastyValue = fc.oneof(
-  fc.constantFrom('1e400', '-1e400', '-0', '1E-400', '9007199254740993', '0.1e1', 'null', 'true', '[]', '{}', '[[[]]]', '""', '" "'),
   fc.constantFrom(
-    ...['"\\ud800"', '"\\u0000"', '"\\ud83d\\ude00"', '"\\r\\n"', '"\\u2028"', '"__proto__"', '"constructor"', '"file:///etc/passwd"'],
-    ...['{"__proto__":{"sync":false}}', '{"constructor":{"prototype":{"x":1}}}', '{"toString":1}', '{"length":-1}', '{"a":1,"a":2}'],
+    '1e400',
+    '-1e400',
+    '-0',
+    '1E-400',
+    '9007199254740993',
+    '0.1e1',
+    'null',
+    'true',
+    '[]',
+    '{}',
+    '[[[]]]',
+    '""',
+    '" "',
+  ),
+  fc.constantFrom(
+    ...[
+      '"\\ud800"',
+      '"\\u0000"',
+      '"\\ud83d\\ude00"',
+      '"\\r\\n"',
+      '"\\u2028"',
+      '"__proto__"',
+      '"constructor"',
+      '"file:///etc/passwd"',
+    ],
+    ...[
+      '{"__proto__":{"sync":false}}',
+      '{"constructor":{"prototype":{"x":1}}}',
+      '{"toString":1}',
+      '{"length":-1}',
+      '{"a":1,"a":2}',
+    ],
   ),
   fc.json({ maxDepth: 3 }),
   fc.integer().map(String),
@@ -28,7 +57,19 @@ const aNastyValue = fc.oneof(
 
 const aName = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...Object.keys(captureRequestSchema.shape)) },
-  { weight: 1, arbitrary: fc.constantFrom('__proto__', 'constructor', 'prototype', 'hasOwnProperty', '', 'fullpage', 'URL', 'toJSON') },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      '__proto__',
+      'constructor',
+      'prototype',
+      'hasOwnProperty',
+      '',
+      'fullpage',
+      'URL',
+      'toJSON',
+    ),
+  },
   { weight: 1, arbitrary: fc.string({ maxLength: 70 }) },
 );
 
@@ -36,9 +77,24 @@ const aNastyField = fc.tuple(aName, aNastyValue).map(([name, value]) => `${JSON.
 
 /** Fields as a friend would send them, so that some requests get past the judgement. */
 const aFittingField = fc.constantFrom(
-  ...['"full_page":true', '"format":"png"', '"format":"pdf"', '"selector":"#main"', '"quality":50', '"device":"pixel_8"', '"sync":false'],
-  ...['"viewport":{"width":800,"deviceScaleFactor":1.5}', '"headers":{"Accept-Language":"de","X-A":""}', '"region":"de"'],
-  ...['"fail_if_content_missing":[" a ","b"]', '"webhook":{"url":"https://example.com/hook","secret":"0123456789abcdef"}'],
+  ...[
+    '"full_page":true',
+    '"format":"png"',
+    '"format":"pdf"',
+    '"selector":"#main"',
+    '"quality":50',
+    '"device":"pixel_8"',
+    '"sync":false',
+  ],
+  ...[
+    '"viewport":{"width":800,"deviceScaleFactor":1.5}',
+    '"headers":{"Accept-Language":"de","X-A":""}',
+    '"region":"de"',
+  ],
+  ...[
+    '"fail_if_content_missing":[" a ","b"]',
+    '"webhook":{"url":"https://example.com/hook","secret":"0123456789abcdef"}',
+  ],
   ...['"proxy":{"server":"http://proxy.example.com:3128","password":"x"}', '"timezone":"Europe/Berlin"'],
 );
 
@@ -47,7 +103,10 @@ const anObject = fc
   .tuple(
     fc.constantFrom('"url":"example.com"', '"url":"https://example.com/#x"', '"url":"http://[::1"', '"url":5', ''),
     fc.array(aFittingField, { maxLength: 4 }),
-    fc.oneof({ weight: 1, arbitrary: fc.constant([]) }, { weight: 3, arbitrary: fc.array(aNastyField, { maxLength: 8 }) }),
+    fc.oneof(
+      { weight: 1, arbitrary: fc.constant([]) },
+      { weight: 3, arbitrary: fc.array(aNastyField, { maxLength: 8 }) },
+    ),
   )
   .map((parts) => parts.flat().filter((part) => part !== ''))
   .map((parts) => `{${parts.join(',')}}`);
@@ -92,7 +151,10 @@ const aBody: Arbitrary<Buffer> = fc.oneof(
 );
 
 export const aHostileBody: Arbitrary<HostileRequest> = aBody.map((body) => ({
-  ...{ method: 'POST', path: '/v1/screenshot', headers: { 'content-type': 'application/json' }, authorized: true },
+  method: 'POST',
+  path: '/v1/screenshot',
+  headers: { 'content-type': 'application/json' },
+  authorized: true,
   body,
 }));
 
@@ -110,7 +172,14 @@ const aSegment = fc.oneof(
 const aPath = fc
   .tuple(
     fc.constantFrom(
-      ...['/v1/screenshot', '/v1/jobs/{}', '/v1/requests/{}', '/v1/jobs/{}/webhook', '/v1/jobs/{}/webhook/redeliver', '/v1/health'],
+      ...[
+        '/v1/screenshot',
+        '/v1/jobs/{}',
+        '/v1/requests/{}',
+        '/v1/jobs/{}/webhook',
+        '/v1/jobs/{}/webhook/redeliver',
+        '/v1/health',
+      ],
       ...['/livez', '/metrics', '/artifacts/{}', '/openapi.json', '/{}', '/v1/{}', '/{}/{}'],
     ),
     aSegment,
@@ -125,7 +194,10 @@ const textOr = (...known: string[]) => fc.oneof(aHeaderText, fc.constantFrom(...
 const someHeaders = fc
   .record(
     {
-      ...{ 'x-request-id': aHeaderText, 'idempotency-key': aHeaderText, 'if-range': aHeaderText, 'if-modified-since': aHeaderText },
+      'x-request-id': aHeaderText,
+      'idempotency-key': aHeaderText,
+      'if-range': aHeaderText,
+      'if-modified-since': aHeaderText,
       'if-match': textOr('*', 'W/"a.1"', '"a.1"', '"dlv_x.99999999999999999999"'),
       'if-none-match': textOr('*', '"a", W/"b"'),
       range: textOr('bytes=0-', 'bytes=-1', 'bytes=5-1', 'bytes=0-0,2-3', `bytes=${'9'.repeat(400)}-`, 'bytes=-0'),

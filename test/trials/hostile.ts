@@ -32,11 +32,21 @@ const WARM_UP = 20;
  * @param options.cases `few` or `all`; `path` is a part of the paths, to try single ones; `alone` is the number of ordinary captures made
  * alone first, after those that warm the server up; judge 1: the ordinary capture's p95 is judged as well
  */
-export async function run({ timeout = 6_000, atOnce = 4, alone = 100, judge = 1, cases = 'all', path: part = '' }): Promise<TrialResult> {
+export async function run({
+  timeout = 6_000,
+  atOnce = 4,
+  alone = 100,
+  judge = 1,
+  cases = 'all',
+  path: part = '',
+}): Promise<TrialResult> {
   const chosen = (cases === 'few' ? FEW_CASES : HOSTILE_CASES).filter(({ path }) => path.includes(part));
   await using site = await startSite({ host: '127.0.0.2' });
   await using elsewhere = await startElsewhere();
-  await using server = await startServer({ STILLFRAME_CONCURRENCY: String(atOnce + 1), STILLFRAME_SYNC_WAIT_MS: '120000' });
+  await using server = await startServer({
+    STILLFRAME_CONCURRENCY: String(atOnce + 1),
+    STILLFRAME_SYNC_WAIT_MS: '120000',
+  });
   const problems: string[] = [];
   const healthy = async (): Promise<number> => {
     const { status, data, ms } = await server.post({ ...VIEW, url: site.url('/article') });
@@ -52,7 +62,8 @@ export async function run({ timeout = 6_000, atOnce = 4, alone = 100, judge = 1,
     if (!isExpected) problems.push(`${name} ended ${end}: ${String(data.message ?? data.final_url)}`);
     const limit = timeout + (one.wish?.full_page === true ? SCROLL_GRACE_MS : 0) + GRACE_MS;
     if (ms > limit) problems.push(`${name} took ${Math.round(ms)} ms, ended ${end} ${JSON.stringify(data)}`);
-    if (end === 'ok' && !/^(https?|data|blob):/.test(String(data.final_url))) problems.push(`${name} is a picture of ${data.final_url}`);
+    if (end === 'ok' && !/^(https?|data|blob):/.test(String(data.final_url)))
+      problems.push(`${name} is a picture of ${data.final_url}`);
     // Pictures are checked when all captures have ended, so that this takes no processor time from them.
     return { name, end, ms, limit, picture: end === 'ok' && body.format === 'png' ? String(data.cdn_url) : null };
   };
@@ -67,11 +78,14 @@ export async function run({ timeout = 6_000, atOnce = 4, alone = 100, judge = 1,
   while (!over) beside.push(await healthy());
   await lanes;
   for (const { name, picture } of ended)
-    if (picture !== null && (await isOneColor(picture))) problems.push(`${name}: a picture of one color is called a success`);
+    if (picture !== null && (await isOneColor(picture)))
+      problems.push(`${name}: a picture of one color is called a success`);
   if (readProcess(server.pid) === null) problems.push('the server is not the same process any more');
-  const p50and95 = (times: number[]) => `${Math.round(quantile(times, 0.5))} and ${Math.round(quantile(times, 0.95))} ms`;
+  const p50and95 = (times: number[]) =>
+    `${Math.round(quantile(times, 0.5))} and ${Math.round(quantile(times, 0.95))} ms`;
   const ratio = quantile(beside, 0.95) / quantile(solo, 0.95);
-  if (judge === 1 && ratio > P95_RATIO) problems.push(`an ordinary capture's p95 beside them is ${ratio.toFixed(2)} × that alone`);
+  if (judge === 1 && ratio > P95_RATIO)
+    problems.push(`an ordinary capture's p95 beside them is ${ratio.toFixed(2)} × that alone`);
   const slowest = ended.reduce((worst, one) => (one.ms > worst.ms ? one : worst));
   return {
     figures: {

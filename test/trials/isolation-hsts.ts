@@ -50,8 +50,12 @@ async function startPledgingHost() {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://host');
     const name = searchParams.get('visit') ?? '';
     if (pathname === '/page' || pathname === '/again') came.set(name, [...(came.get(name) ?? []), scheme]);
-    if (pathname === '/page') html(response, document('Pledge', `<h1>Visit ${name}</h1><script>(${pledge.toString()})()</script>`));
-    else response.writeHead(200, { 'cache-control': 'no-store', 'strict-transport-security': 'max-age=31536000' }).end('kept');
+    if (pathname === '/page')
+      html(response, document('Pledge', `<h1>Visit ${name}</h1><script>(${pledge.toString()})()</script>`));
+    else
+      response
+        .writeHead(200, { 'cache-control': 'no-store', 'strict-transport-security': 'max-age=31536000' })
+        .end('kept');
   };
   const plain = createPlain(answer('http'));
   const secure = createSecure(TLS_IDENTITY, answer('https'));
@@ -82,7 +86,10 @@ async function trustingBrowser(): Promise<{ path: string } & Disposable> {
   // A launcher named as its program would be taken for the distribution's, and passed by.
   const path = join(dir, `trusting-${basename(found.path)}`);
   const env = Object.entries(found.env ?? {}).map(([name, value]) => `'${name}=${value}' `);
-  writeFileSync(path, `#!/bin/sh\nexec env ${env.join('')}'${found.path}' '--ignore-certificate-errors-spki-list=${pin}' "$@"\n`);
+  writeFileSync(
+    path,
+    `#!/bin/sh\nexec env ${env.join('')}'${found.path}' '--ignore-certificate-errors-spki-list=${pin}' "$@"\n`,
+  );
   chmodSync(dir, 0o755);
   chmodSync(path, 0o755);
   return { path, [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }) };

@@ -12,7 +12,16 @@ export interface Report {
 
 /** Every channel that a visit must both write and read back, else the trial says nothing of it. */
 export const CHANNELS = [
-  ...['cookie', 'local storage', 'session storage', 'indexed database', 'cache api', 'service worker', 'http cache', 'auth cache'],
+  ...[
+    'cookie',
+    'local storage',
+    'session storage',
+    'indexed database',
+    'cache api',
+    'service worker',
+    'http cache',
+    'auth cache',
+  ],
   ...['window name', 'broadcast', 'shared worker'],
 ];
 
@@ -28,16 +37,21 @@ export function isolationPages(onReport: (report: Report) => void): Page[] {
       response.writeHead(200, headers).end(body(request, url.searchParams.get('token') ?? ''));
   const fresh = { 'cache-control': 'no-store' };
   const script = { 'content-type': 'text/javascript', 'service-worker-allowed': '/' };
-  const page = (token: string) => whole(token, `<h1>${token}</h1><script>(${visit.toString()})(${JSON.stringify(token)})</script>`);
+  const page = (token: string) =>
+    whole(token, `<h1>${token}</h1><script>(${visit.toString()})(${JSON.stringify(token)})</script>`);
   return Object.entries({
     '/trace': (_request, response, url) => {
       const token = url.searchParams.get('token') ?? '';
       html(response, page(token), { headers: { 'set-cookie': `served=${token}; Max-Age=3600; HttpOnly` } });
     },
     '/trace/seen-cookie': answer(fresh, ({ headers }) => headers.cookie ?? ''),
-    '/trace/kept': answer({ 'cache-control': 'public, max-age=3600, immutable' }, () => `kept-${Math.random().toString(36).slice(2)}`),
+    '/trace/kept': answer(
+      { 'cache-control': 'public, max-age=3600, immutable' },
+      () => `kept-${Math.random().toString(36).slice(2)}`,
+    ),
     '/trace/private': ({ headers: { authorization } }, response) => {
-      if (authorization === undefined) response.writeHead(401, { 'www-authenticate': 'Basic realm="trace"' }).end('nobody');
+      if (authorization === undefined)
+        response.writeHead(401, { 'www-authenticate': 'Basic realm="trace"' }).end('nobody');
       else response.writeHead(200, fresh).end(Buffer.from(authorization.split(' ')[1] ?? '', 'base64').toString());
     },
     '/trace/sw.js': answer(script, (_, token) => SERVICE_WORKER.replace('TOKEN', JSON.stringify(token))),
@@ -104,7 +118,9 @@ async function visit(token: string): Promise<void> {
   await channel('service worker', worker, employ);
   // Values kept for another visitor come back; a value kept for this one comes back the same twice.
   const kept = [await get('/trace/kept'), await get('/trace/kept')];
-  const [loaded] = performance.getEntriesByName(new URL('/trace/kept', location.href).href) as PerformanceResourceTiming[];
+  const [loaded] = performance.getEntriesByName(
+    new URL('/trace/kept', location.href).href,
+  ) as PerformanceResourceTiming[];
   if (kept[0] === kept[1]) left.push('http cache');
   if (loaded !== undefined && loaded.transferSize === 0) found['http cache'] = kept[0] ?? '';
   const asUser = (user?: string) =>

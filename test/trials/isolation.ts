@@ -29,12 +29,21 @@ export async function run({ pairs = 1_000, atOnce = 4 }): Promise<TrialResult> {
   await inLanes(firstOf(pairs * 2), atOnce, async (nth) => {
     const url = site.url(`/trace?token=visitor${nth}x`);
     const login = nth % 2 === 0 ? aLogin(site.origin, `visitor${nth}x`) : {};
-    const answer = await server.post({ ...VIEW, url, ...login, cache_ttl: 0, wait_until: 'domcontentloaded', wait_for_selector: '#done' });
+    const answer = await server.post({
+      ...VIEW,
+      url,
+      ...login,
+      cache_ttl: 0,
+      wait_until: 'domcontentloaded',
+      wait_for_selector: '#done',
+    });
     if (answer.status !== 200) problems.push(`visit ${nth} ended ${answer.status} ${JSON.stringify(answer.data)}`);
   });
   for (const { token, found } of reports)
     for (const [channel, trace] of Object.entries(found)) problems.push(`${token} found in ${channel}: ${trace}`);
-  const unproven = CHANNELS.filter((channel) => channel !== 'broadcast' && !reports.every(({ left }) => left.includes(channel)));
+  const unproven = CHANNELS.filter(
+    (channel) => channel !== 'broadcast' && !reports.every(({ left }) => left.includes(channel)),
+  );
   for (const channel of unproven) problems.push(`not every visit could leave a trace in ${channel}: it proves nothing`);
   if (reports.length !== pairs * 2) problems.push(`${reports.length} of ${pairs * 2} visits came to their end`);
 
@@ -44,22 +53,31 @@ export async function run({ pairs = 1_000, atOnce = 4 }): Promise<TrialResult> {
     const color = randomBytes(3).toString('hex');
     const pair = url.searchParams.get('pair') ?? '';
     colors.set(pair, [...(colors.get(pair) ?? []), color]);
-    html(response, `<!doctype html><body style="margin:0;background:#${color}"><h1 style="margin-top:200px">${pair}</h1>`);
+    html(
+      response,
+      `<!doctype html><body style="margin:0;background:#${color}"><h1 style="margin-top:200px">${pair}</h1>`,
+    );
   });
   const second = await anotherKey(server.dataDir, 'isolation-second');
   const shared = Math.ceil(pairs / 4);
   await inLanes(firstOf(shared), Math.max(1, atOnce / 2), async (nth) => {
     const body = { ...VIEW, url: site.url(`/one-color?pair=${nth}`) };
     const ask = (key: string) => postCapture({ url: server.url, key }, body, { idempotencyKey: `pair-${nth}` });
-    const answers = nth % 2 === 0 ? await Promise.all([ask(server.key), ask(second)]) : [await ask(server.key), await ask(second)];
+    const answers =
+      nth % 2 === 0 ? await Promise.all([ask(server.key), ask(second)]) : [await ask(server.key), await ask(second)];
     if (answers.some(({ status, body: { data } }) => status !== 200 || data.cached))
-      return void problems.push(`pair ${nth}: not two renders, but ${answers.map(({ status }) => status).join(' and ')}`);
+      return void problems.push(
+        `pair ${nth}: not two renders, but ${answers.map(({ status }) => status).join(' and ')}`,
+      );
     const seen = await Promise.all(answers.map(({ body: { data } }) => topColor(data.cdn_url)));
     if (seen[0] === seen[1] || !seen.every((color) => colors.get(String(nth))?.includes(color)))
       problems.push(`pair ${nth}: pictures ${seen}, pages ${colors.get(String(nth))}`);
     const job = answers[0]?.headers.get('x-job-id') ?? null;
     for (const path of [`/v1/requests/pair-${nth}`, ...(job === null ? [] : [`/v1/jobs/${job}`])]) {
-      const [first, other] = await Promise.all([callApi(server.url + path, server.key), callApi(server.url + path, second)]);
+      const [first, other] = await Promise.all([
+        callApi(server.url + path, server.key),
+        callApi(server.url + path, second),
+      ]);
       const isTold = other.status === 200 && JSON.stringify(first.body).includes(other.body.data.job_id);
       if (isTold) problems.push(`pair ${nth}: ${path} is told to another account`);
     }
@@ -67,16 +85,26 @@ export async function run({ pairs = 1_000, atOnce = 4 }): Promise<TrialResult> {
 
   const hsts = await visitByHsts((visit) => inLanes(firstOf(Math.max(2, shared)), atOnce, visit));
   problems.push(...hsts.problems);
-  const figures = { visits: reports.length, channels: CHANNELS.length, 'pairs of accounts': shared, 'HSTS visits': hsts.visits };
+  const figures = {
+    visits: reports.length,
+    channels: CHANNELS.length,
+    'pairs of accounts': shared,
+    'HSTS visits': hsts.visits,
+  };
   return { figures: { ...figures, traces: problems.length }, problems };
 }
 
 function aLogin(origin: string, token: string): Record<string, unknown> {
   const localStorage = [{ name: 'given', value: token }];
-  return { cookies: [{ name: 'given', value: token }], storage_state: { cookies: [], origins: [{ origin, localStorage }] } };
+  return {
+    cookies: [{ name: 'given', value: token }],
+    storage_state: { cookies: [], origins: [{ origin, localStorage }] },
+  };
 }
 
 async function topColor(url: string): Promise<string> {
   const content = Buffer.from(await (await fetch(url)).arrayBuffer());
-  return (await sharp(content).removeAlpha().extract({ left: 5, top: 5, width: 1, height: 1 }).raw().toBuffer()).toString('hex');
+  return (
+    await sharp(content).removeAlpha().extract({ left: 5, top: 5, width: 1, height: 1 }).raw().toBuffer()
+  ).toString('hex');
 }

@@ -73,13 +73,20 @@ export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } 
   const webhooks = { STILLFRAME_WEBHOOK_ALLOW: receiver.origin, STILLFRAME_WEBHOOK_BACKOFF_MS: '100,200,400' };
 
   const start = (env: Record<string, string> = {}): ServerProcess => {
-    const started = startServerProcess({ ...dir, port: crowd.port, preload: preload.file, env: { ...webhooks, ...env } });
+    const started = startServerProcess({
+      ...dir,
+      port: crowd.port,
+      preload: preload.file,
+      env: { ...webhooks, ...env },
+    });
     server = started;
     const welcome = (ready: Awaited<ServerProcess['ready']>) => {
       if (server !== started) return;
       seen.readyMs.push(ready.ms);
       crowd.up(ready);
-      const left = readdirSync(profilesRoot(dir.dataDir)).filter((profile) => Number(profile.split('-')[0]) !== started.pid);
+      const left = readdirSync(profilesRoot(dir.dataDir)).filter(
+        (profile) => Number(profile.split('-')[0]) !== started.pid,
+      );
       seen.leaked += left.length;
       for (const profile of left) problem(`profile ${profile} is left of an earlier server`);
     };
@@ -112,9 +119,11 @@ export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } 
     trigger = null;
     crowd.down();
     seen.points.push(point);
-    if (exit.signal !== 'SIGKILL') problem(`${when}: ended by itself (${exit.code}): ${started.said.slice(-2).join(' ')}`);
+    if (exit.signal !== 'SIGKILL')
+      problem(`${when}: ended by itself (${exit.code}): ${started.said.slice(-2).join(' ')}`);
     const from = performance.now();
-    const orphans = () => processesNaming(profilesRoot(dir.dataDir)).filter(({ pid }) => readProcess(pid)?.state !== 'Z').length;
+    const orphans = () =>
+      processesNaming(profilesRoot(dir.dataDir)).filter(({ pid }) => readProcess(pid)?.state !== 'Z').length;
     if (await until(() => orphans() === 0, orphanMs)) seen.orphanMs = Math.max(seen.orphanMs, performance.now() - from);
     else problem(`${when}: ${orphans()} browser processes outlive their server`);
     using copy = openCopy(dir.dataDir);
@@ -134,14 +143,24 @@ export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } 
   server = null;
   const ids = new Map(jobs.map((job) => [job.idempotencyKey, job.id]));
   for (const { idempotencyKey, body } of crowd.promised.values())
-    if (body.webhook !== undefined && !events.has(ids.get(idempotencyKey) ?? '')) problem(`${idempotencyKey}: its event never arrived`);
+    if (body.webhook !== undefined && !events.has(ids.get(idempotencyKey) ?? ''))
+      problem(`${idempotencyKey}: its event never arrived`);
   const count = (holds: (job: JobFacts) => boolean) => jobs.filter(holds).length;
   const figures = {
-    ...{ kills: rounds, points: tally(seen.points), unmet: seen.unmet, promised: crowd.promised.size, jobs: jobs.length },
-    ...{ completed: count(({ state }) => state === 'completed'), crashed_twice: count(({ state }) => state === 'failed') },
-    ...{ renders: count(({ renderedAt }) => renderedAt !== null), events: events.size },
-    ...{ damaged_databases: seen.damaged, leaked_profiles: seen.leaked, longest_orphan_ms: Math.round(seen.orphanMs) },
-    ...{ slowest_ready_ms: Math.round(Math.max(...seen.readyMs)), idle_after_ms: idleMs },
+    kills: rounds,
+    points: tally(seen.points),
+    unmet: seen.unmet,
+    promised: crowd.promised.size,
+    jobs: jobs.length,
+    completed: count(({ state }) => state === 'completed'),
+    crashed_twice: count(({ state }) => state === 'failed'),
+    renders: count(({ renderedAt }) => renderedAt !== null),
+    events: events.size,
+    damaged_databases: seen.damaged,
+    leaked_profiles: seen.leaked,
+    longest_orphan_ms: Math.round(seen.orphanMs),
+    slowest_ready_ms: Math.round(Math.max(...seen.readyMs)),
+    idle_after_ms: idleMs,
   };
   return { figures, problems };
 }

@@ -33,7 +33,10 @@ const FORMS: Record<string, { wish: Wish; stages: readonly Stage[] }> = {
   'full page': { wish: { full_page: true }, stages: ['before', 'during', 'run', 'scroll', 'stop', 'shoot'] },
   pdf: { wish: { format: 'pdf' }, stages: ['before', 'during', 'run', 'scroll', 'stop', 'shoot'] },
   captures: { wish: { captures: [{ name: 'view' }, { name: 'page', full_page: true }] }, stages: STAGES },
-  animation: { wish: { format: undefined, animate: { duration: 500, fps: 10 } }, stages: ['before', 'during', 'run', 'stop', 'shoot'] },
+  animation: {
+    wish: { format: undefined, animate: { duration: 500, fps: 10 } },
+    stages: ['before', 'during', 'run', 'stop', 'shoot'],
+  },
 };
 const GRACE_MS = 5_000;
 
@@ -58,7 +61,8 @@ export async function run({
   signal = '',
 } = {}): Promise<TrialResult> {
   const wanted = { form, stage, role, signal };
-  const isWanted = (one: Case) => Object.entries(wanted).every(([name, value]) => value === '' || value === one[name as keyof Case]);
+  const isWanted = (one: Case) =>
+    Object.entries(wanted).every(([name, value]) => value === '' || value === one[name as keyof Case]);
   const cases = allCases()
     .filter(isWanted)
     .filter((_, nth) => nth % every === 0);
@@ -79,7 +83,7 @@ export async function run({
       if (victim !== null) await hit?.(victim);
     };
     const pool = {
-      ...{ acquireAlone: machine.deps.pool.acquireAlone.bind(machine.deps.pool) },
+      acquireAlone: machine.deps.pool.acquireAlone.bind(machine.deps.pool),
       acquire: async (...given: Parameters<typeof machine.deps.pool.acquire>) => {
         const lease = await machine.deps.pool.acquire(...given);
         const renderer = (lease.session as OpenPageSession).rendererPid ?? 0;
@@ -88,7 +92,9 @@ export async function run({
       },
     };
     points.set(path, { at, strike });
-    const options = toCaptureOptions(captureRequestSchema.parse({ url: site.url(path), viewport: SIZE, format: 'png', timeout, ...wish }));
+    const options = toCaptureOptions(
+      captureRequestSchema.parse({ url: site.url(path), viewport: SIZE, format: 'png', timeout, ...wish }),
+    );
     const onProgress = (progress: number) => {
       if (at !== undefined && progress === PROGRESS[at]) void strike();
     };
@@ -195,7 +201,11 @@ function victimsOf({ renderer, browser }: Victim, role: Case['role']): number[] 
   if (role === 'browser') return [browser];
   const members = processGroup(browser).map((entry) => ({ ...entry, name: roleOf(entry.pid) }));
   const isVictim = ({ name, parent }: (typeof members)[number]) =>
-    role === 'zygote' ? name === 'zygote' && parent === browser : role === 'gpu' ? name === 'gpu-process' : /^[a-z_]+\.mojom\./.test(name);
+    role === 'zygote'
+      ? name === 'zygote' && parent === browser
+      : role === 'gpu'
+        ? name === 'gpu-process'
+        : /^[a-z_]+\.mojom\./.test(name);
   const isNetwork = ({ name }: { name: string }) => /NetworkService$/.test(name);
   return members
     .filter((one) => isVictim(one) && (role !== 'network' || isNetwork(one)) && (role !== 'utility' || !isNetwork(one)))
@@ -206,7 +216,9 @@ function allCases(): Case[] {
   return STAGES.flatMap((stage) =>
     ROLES.flatMap((role) =>
       SIGNALS.flatMap((signal) =>
-        Object.entries(FORMS).flatMap(([form, { stages }]) => (stages.includes(stage) ? [{ form, stage, role, signal }] : [])),
+        Object.entries(FORMS).flatMap(([form, { stages }]) =>
+          stages.includes(stage) ? [{ form, stage, role, signal }] : [],
+        ),
       ),
     ),
   );
@@ -224,7 +236,8 @@ async function endOf(taking: Promise<Rendering>, expected: Rendering): Promise<s
 
 async function isSame(one: Rendering, other: Rendering): Promise<boolean> {
   // A PDF has the time at which it was made.
-  if (one.format === 'pdf') return one.width === other.width && Math.abs(one.content.length - other.content.length) < 100;
+  if (one.format === 'pdf')
+    return one.width === other.width && Math.abs(one.content.length - other.content.length) < 100;
   const contents = ({ captures, content }: Rendering) => captures?.map((each) => each.content) ?? [content];
   return contents(one).every((content, at) => Buffer.from(content).equals(contents(other)[at] ?? new Uint8Array()));
 }

@@ -46,7 +46,10 @@ export function readJobs(db: Db): JobFacts[] {
 export function damageOf(db: Db): string[] {
   const check = db.pragma('integrity_check', { simple: true });
   const dangling = (db.pragma('foreign_key_check') as unknown[]).length;
-  return [...(check === 'ok' ? [] : [`integrity_check: ${check}`]), ...(dangling === 0 ? [] : [`${dangling} rows refer to nothing`])];
+  return [
+    ...(check === 'ok' ? [] : [`integrity_check: ${check}`]),
+    ...(dangling === 0 ? [] : [`${dangling} rows refer to nothing`]),
+  ];
 }
 
 /** Problems of the books, once every job has ended. */
@@ -54,13 +57,16 @@ export function auditBooks(db: Db, dataDir: string): string[] {
   const jobs = readJobs(db);
   const problems = jobs.flatMap(judgeJob);
   const rendered = jobs.filter((job) => job.renderedAt !== null);
-  if (new Set(rendered.map((job) => job.artifact)).size !== rendered.length) problems.push('two renders share a picture');
+  if (new Set(rendered.map((job) => job.artifact)).size !== rendered.length)
+    problems.push('two renders share a picture');
   const { kept, problems: spoilt } = judgeArtifacts(db, join(dataDir, 'artifacts'));
   if (kept !== rendered.length) problems.push(`${kept} pictures of ${rendered.length} renders are booked`);
   problems.push(...spoilt);
   const charged = jobs.filter((job) => job.creditState === 'settled').reduce((sum, job) => sum + job.credits, 0);
   const { settled, reserved } =
-    db.prepare<[], Record<string, number>>('SELECT sum(settled) AS settled, sum(reserved) AS reserved FROM usage').get() ?? {};
+    db
+      .prepare<[], Record<string, number>>('SELECT sum(settled) AS settled, sum(reserved) AS reserved FROM usage')
+      .get() ?? {};
   if ((settled ?? 0) !== charged || (reserved ?? 0) !== 0)
     problems.push(`${settled} credits settled and ${reserved} reserved, ${charged} are due`);
   return problems;
@@ -69,7 +75,9 @@ export function auditBooks(db: Db, dataDir: string): string[] {
 /** Whether each picture in the database is in the directory as recorded. */
 export function judgeArtifacts(db: Db, dir: string): { kept: number; problems: string[] } {
   const rows = db
-    .prepare<[], { name: string; bytes: number; sha256: string }>('SELECT name, bytes, sha256 FROM artifacts WHERE gone_at IS NULL')
+    .prepare<[], { name: string; bytes: number; sha256: string }>(
+      'SELECT name, bytes, sha256 FROM artifacts WHERE gone_at IS NULL',
+    )
     .all();
   const problems = rows.flatMap(({ name, bytes, sha256 }) => {
     const path = join(dir, name.slice(0, 2), name);

@@ -23,7 +23,29 @@ const ANSWER_LIMIT_MS = 2_000;
 const TEXT_CHARS = 100_000;
 /** The head of a request, with its address, has at most 16 KB. */
 const HEAD_CHARS = 12_000;
-const UNITS = [...new Set([...HEAVY_UNITS, '; ', '\t', '"', "'", '[', ']', '{', '}', ')', '<', '>', '-', '.', '\\', '\\n', '&', '=', ':'])];
+const UNITS = [
+  ...new Set([
+    ...HEAVY_UNITS,
+    '; ',
+    '\t',
+    '"',
+    "'",
+    '[',
+    ']',
+    '{',
+    '}',
+    ')',
+    '<',
+    '>',
+    '-',
+    '.',
+    '\\',
+    '\\n',
+    '&',
+    '=',
+    ':',
+  ]),
+];
 const SOURCES = ['src/http', 'src/account'];
 
 type Answer = { status: number };
@@ -115,7 +137,8 @@ async function drained(answer: Response): Promise<Answer> {
   return answer;
 }
 
-const postJson = (url: string, body: unknown) => post(url, JSON.stringify(body), { 'content-type': 'application/json' });
+const postJson = (url: string, body: unknown) =>
+  post(url, JSON.stringify(body), { 'content-type': 'application/json' });
 
 function apiCases(url: string): Case[] {
   const fields = stringFields();
@@ -123,7 +146,8 @@ function apiCases(url: string): Case[] {
   return [
     ...fields.map(({ path }) => ({
       name: `POST /v1/screenshot ${path.join('.')}`,
-      send: (text: string) => postJson(`${url}/v1/screenshot`, { url: 'example.com', ...(bodyOf(path, text) as object) }),
+      send: (text: string) =>
+        postJson(`${url}/v1/screenshot`, { url: 'example.com', ...(bodyOf(path, text) as object) }),
       chars: TEXT_CHARS,
     })),
     ...[...inForms].map((field) => ({
@@ -138,7 +162,11 @@ function apiCases(url: string): Case[] {
       send: (text: string) => postJson(`${url}/v1/compare`, { first: 'x', second: 'x', [field]: text }),
       chars: TEXT_CHARS,
     })),
-    { name: 'POST /mcp', send: (text: string) => postJson(`${url}/mcp`, { jsonrpc: '2.0', id: text, method: text }), chars: TEXT_CHARS },
+    {
+      name: 'POST /mcp',
+      send: (text: string) => postJson(`${url}/mcp`, { jsonrpc: '2.0', id: text, method: text }),
+      chars: TEXT_CHARS,
+    },
   ];
 }
 
@@ -150,7 +178,10 @@ function gotenbergCases(url: string): Case[] {
         send: (text: string) =>
           post(
             `${url}/forms/chromium/${output}/${source}`,
-            formOf({ ...(source === 'url' ? { url: 'https://example.com/' } : {}), [field]: text }, source === 'url' ? null : 'index.html'),
+            formOf(
+              { ...(source === 'url' ? { url: 'https://example.com/' } : {}), [field]: text },
+              source === 'url' ? null : 'index.html',
+            ),
           ),
         chars: TEXT_CHARS,
       })),
@@ -223,7 +254,9 @@ function queryCases(url: string, fields: string[], method: 'GET' | 'POST' = 'GET
     // Percent-encoded text is up to nine times as long.
     send: async (text) => {
       const query = `${url}?url=https://example.com/&${encodeURIComponent(field)}=${encodeURIComponent(text).slice(0, HEAD_CHARS).replace(/%.?$/, '')}`;
-      return drained(await fetch(query, { method, ...body, headers: { ...AUTHORIZATION, 'content-type': 'application/json' } }));
+      return drained(
+        await fetch(query, { method, ...body, headers: { ...AUTHORIZATION, 'content-type': 'application/json' } }),
+      );
     },
     chars: HEAD_CHARS,
   }));
@@ -267,7 +300,9 @@ function headerCases(urls: string[]): Case[] {
         const value = text.replace(/[^\x20-\x7e\t]/g, ' ');
         const headers = { ...AUTHORIZATION, 'content-type': 'application/json', [name]: `x${value}` };
         const isRender = url.endsWith('/render');
-        return drained(await fetch(url, { headers, ...(isRender ? {} : { method: 'POST', body: '{"url":"example.com"}' }) }));
+        return drained(
+          await fetch(url, { headers, ...(isRender ? {} : { method: 'POST', body: '{"url":"example.com"}' }) }),
+        );
       },
       chars: HEAD_CHARS,
     })),
@@ -289,14 +324,20 @@ const CONSOLE_FORMS: Record<string, string[]> = {
 async function consoleCases(it: Awaited<ReturnType<typeof aConsole>>): Promise<Case[]> {
   const visitor = await it.signIn();
   const key = await issueKey(it.store, { accountName: 'default', label: 'linear', scopes: SCOPES, now: Date.now() });
-  const ofCaptures = Object.fromEntries(['capture', 'snippets', 'preview'].map((path) => [path, FORM_FIELDS.map(({ name }) => name)]));
-  return Object.entries({ ...ofCaptures, ...CONSOLE_FORMS, capture: [...(ofCaptures.capture ?? []), 'key', 'snippet'] }).flatMap(
-    ([path, fields]) =>
-      fields.map((field) => ({
-        name: `/console/${path} ${field}`,
-        send: (text: string) => visitor.post(`/console/${path}`, { key: key?.id ?? '', url: 'https://example.com/', [field]: text }),
-        chars: TEXT_CHARS,
-      })),
+  const ofCaptures = Object.fromEntries(
+    ['capture', 'snippets', 'preview'].map((path) => [path, FORM_FIELDS.map(({ name }) => name)]),
+  );
+  return Object.entries({
+    ...ofCaptures,
+    ...CONSOLE_FORMS,
+    capture: [...(ofCaptures.capture ?? []), 'key', 'snippet'],
+  }).flatMap(([path, fields]) =>
+    fields.map((field) => ({
+      name: `/console/${path} ${field}`,
+      send: (text: string) =>
+        visitor.post(`/console/${path}`, { key: key?.id ?? '', url: 'https://example.com/', [field]: text }),
+      chars: TEXT_CHARS,
+    })),
   );
 }
 

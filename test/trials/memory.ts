@@ -16,7 +16,12 @@ import { firstOf, type TrialResult, tally, until } from './trial-result.js';
 
 const SAMPLE_MS = 100;
 const MB = 1_000_000;
-const LARGE = { viewport: { width: 3840, height: 2160, deviceScaleFactor: 3 }, format: 'png', cache_ttl: 0, timeout: 60_000 };
+const LARGE = {
+  viewport: { width: 3840, height: 2160, deviceScaleFactor: 3 },
+  format: 'png',
+  cache_ttl: 0,
+  timeout: 60_000,
+};
 const FILTERS = `<!doctype html><title>filters</title><h1>Filters</h1>${'<i></i>'.repeat(400)}<style>
   i { position: fixed; inset: 0; backdrop-filter: blur(9px); background: rgba(9, 9, 90, 0.01) }
 </style>`;
@@ -34,7 +39,10 @@ export async function run({ others = 200, attackers = 4, budgetMb = 3_500, limit
   const other = { ...attacker, key: await anotherKey(dir.dataDir, 'other') };
   let peakBytes = 0;
   const sampler = setInterval(() => {
-    peakBytes = Math.max(peakBytes, group?.usedBytes() ?? memoryOf([server.pid, ...browsersOf(server.pid).flatMap(wholeBrowser)]));
+    peakBytes = Math.max(
+      peakBytes,
+      group?.usedBytes() ?? memoryOf([server.pid, ...browsersOf(server.pid).flatMap(wholeBrowser)]),
+    );
   }, SAMPLE_MS);
   const heavy = HOSTILE_CASES.filter(({ ends }) => ends.includes('render_crashed'));
   const attacks = [
@@ -65,7 +73,8 @@ export async function run({ others = 200, attackers = 4, budgetMb = 3_500, limit
   const told = (text: string) => server.said.filter((line) => line.includes(text)).length;
   const reasons = server.said.flatMap((line) => (line.includes('a browser was lost') ? [JSON.parse(line).why] : []));
   const problems: string[] = [];
-  if (failed.length > 0) problems.push(`${failed.length} captures of the other account failed: ${[...new Set(failed)].join('; ')}`);
+  if (failed.length > 0)
+    problems.push(`${failed.length} captures of the other account failed: ${[...new Set(failed)].join('; ')}`);
   if (peakBytes > budgetMb * MB) problems.push(`the memory reached ${Math.round(peakBytes / MB)} MB`);
   if ((group?.kills() ?? 0) > 0) problems.push(`the kernel ended ${group?.kills()} processes`);
   return {

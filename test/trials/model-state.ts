@@ -20,8 +20,23 @@ function newJob(order: number, wish: NewJob, leader: string | null) {
   const attempt = { event: nothing, state, generation: 1, attempts: 0, dueAt: never, claimedUntil: never };
   const delivery = wish.webhook && { ...attempt, origin: new URL(wish.webhook.url).origin };
   return {
-    ...{ order, wish, lane, leader, attempts: 0, dueAt: 0, leaseUntil: 0, claimedAt: 0, bookedMs: 0, worker: nobody },
-    ...{ firstClaimedAt: never, endedAt: never, renderedAt: never, artifact: nothing, error: nothing, cached: false, delivery },
+    order,
+    wish,
+    lane,
+    leader,
+    attempts: 0,
+    dueAt: 0,
+    leaseUntil: 0,
+    claimedAt: 0,
+    bookedMs: 0,
+    worker: nobody,
+    firstClaimedAt: never,
+    endedAt: never,
+    renderedAt: never,
+    artifact: nothing,
+    error: nothing,
+    cached: false,
+    delivery,
     state: lane as StoredJobState,
     credits: 'pending' as 'pending' | 'settled' | 'released',
   };
@@ -51,13 +66,18 @@ export class ModelState {
   #order = 0;
 
   accept(wish: NewJob, maxQueue: number): string {
-    const known = this.#all().find((job) => job.wish.accountId === wish.accountId && isSame(job.wish.idempotencyKey, wish.idempotencyKey));
+    const known = this.#all().find(
+      (job) => job.wish.accountId === wish.accountId && isSame(job.wish.idempotencyKey, wish.idempotencyKey),
+    );
     if (known !== undefined) {
-      return known.wish.keyId === wish.keyId && known.wish.identity === wish.identity ? `replayed ${known.wish.id}` : 'conflict';
+      return known.wish.keyId === wish.keyId && known.wish.identity === wish.identity
+        ? `replayed ${known.wish.id}`
+        : 'conflict';
     }
     const kept = this.#kept(wish);
     const leader = kept === null ? this.#inFlight(wish) : null;
-    if (kept === null && this.#all().filter((job) => QUEUED.includes(job.state)).length >= maxQueue) return 'queue_full';
+    if (kept === null && this.#all().filter((job) => QUEUED.includes(job.state)).length >= maxQueue)
+      return 'queue_full';
     const quota = this.#quotas.get(wish.accountId) ?? null;
     const [settled, reserved] = this.usage(wish.accountId, wish.enqueuedAt);
     if (quota !== null && settled + reserved + wish.price > quota) return 'quota_exceeded';
@@ -65,7 +85,14 @@ export class ModelState {
     const job = newJob(++this.#order, wish, leader?.wish.id ?? null);
     this.jobs.set(wish.id, job);
     if (kept !== null) {
-      this.#end(job, { state: 'completed', now: wish.enqueuedAt, worker: kept.worker, artifact: kept.artifact, cached: true, error: null });
+      this.#end(job, {
+        state: 'completed',
+        now: wish.enqueuedAt,
+        worker: kept.worker,
+        artifact: kept.artifact,
+        cached: true,
+        error: null,
+      });
       return 'cached';
     }
     if (leader === null) return 'queued';
@@ -93,7 +120,15 @@ export class ModelState {
     this.#tags.set(accountId, this.#tagOf(accountId) + bookedMs);
     const { workerId: worker, now, leaseMs } = claim;
     const [firstClaimedAt, attempts] = [job.firstClaimedAt ?? now, job.attempts + 1];
-    Object.assign(job, { state: 'active', worker, leaseUntil: now + leaseMs, firstClaimedAt, claimedAt: now, bookedMs, attempts });
+    Object.assign(job, {
+      state: 'active',
+      worker,
+      leaseUntil: now + leaseMs,
+      firstClaimedAt,
+      claimedAt: now,
+      bookedMs,
+      attempts,
+    });
   }
 
   held(claim: Claim): ModelJob | null {
@@ -116,7 +151,12 @@ export class ModelState {
     const job = this.held(claim);
     if (job === null) return [];
     this.#settleTurn(job, now);
-    this.artifacts.set(artifact.name, { bytes: artifact.bytes, createdAt: now, gone: false, accountId: job.wish.accountId });
+    this.artifacts.set(artifact.name, {
+      bytes: artifact.bytes,
+      createdAt: now,
+      gone: false,
+      accountId: job.wish.accountId,
+    });
     const followers = this.#followers(job);
     const ending = { state: 'completed', now, worker: claim.workerId, artifact: artifact.name, error: null } as const;
     this.#end(job, { ...ending, cached: false });
@@ -132,7 +172,8 @@ export class ModelState {
     const followers = this.#followers(job);
     const heirs = followers.filter((follower) => follower.wish.options.timeout > job.wish.options.timeout);
     const ended = [job, ...followers.filter((follower) => !heirs.includes(follower))];
-    for (const each of ended) this.#end(each, { state: 'failed', now, worker: claim.workerId, artifact: null, cached: false, error });
+    for (const each of ended)
+      this.#end(each, { state: 'failed', now, worker: claim.workerId, artifact: null, cached: false, error });
     for (const heir of heirs) {
       const next = this.#inFlight(heir.wish);
       heir.leader = next?.wish.id ?? null;
@@ -167,7 +208,10 @@ export class ModelState {
       if (job.attempts < job.wish.attemptBudget) {
         Object.assign(job, { state: job.lane, worker: null });
         requeued += 1;
-      } else ended.push(...this.fail({ id: job.wish.id, workerId: job.worker ?? '', attempt: job.attempts }, 'render_crashed', now));
+      } else
+        ended.push(
+          ...this.fail({ id: job.wish.id, workerId: job.worker ?? '', attempt: job.attempts }, 'render_crashed', now),
+        );
     }
     return { requeued, ended };
   }
@@ -200,7 +244,8 @@ export class ModelState {
   recordAttempt(due: HeldDelivery & { jobId: string }, outcome: AttemptOutcome, now: number): boolean {
     const job = this.jobs.get(due.jobId);
     const delivery = job?.delivery;
-    const isCurrent = delivery?.state === 'pending' && delivery.generation === due.generation && delivery.attempts === due.attempt - 1;
+    const isCurrent =
+      delivery?.state === 'pending' && delivery.generation === due.generation && delivery.attempts === due.attempt - 1;
     if (!isCurrent || job === undefined) return false;
     this.#judgeReceiver(job, outcome.status, now);
     const again = outcome.kind === 'retry' ? { dueAt: outcome.nextAttemptAt } : { state: outcome.kind, dueAt: null };
@@ -242,7 +287,9 @@ export class ModelState {
   }
 
   #nextToExpire(before: number, maxBytes: number): string | null {
-    const kept = [...this.artifacts].filter(([, artifact]) => !artifact.gone).sort((a, b) => a[1].createdAt - b[1].createdAt);
+    const kept = [...this.artifacts]
+      .filter(([, artifact]) => !artifact.gone)
+      .sort((a, b) => a[1].createdAt - b[1].createdAt);
     const [oldest] = kept;
     if (oldest !== undefined && oldest[1].createdAt < before) return oldest[0];
     const bytesOf = (accountId: string) => sum(kept.filter(([, artifact]) => artifact.accountId === accountId));
@@ -260,7 +307,9 @@ export class ModelState {
   }
 
   deleteJobs({ before }: { before: number }): number {
-    const old = this.#all().filter((job) => job.endedAt !== null && job.endedAt < before && job.delivery?.state !== 'pending');
+    const old = this.#all().filter(
+      (job) => job.endedAt !== null && job.endedAt < before && job.delivery?.state !== 'pending',
+    );
     for (const job of old) this.jobs.delete(job.wish.id);
     return old.length;
   }
@@ -284,7 +333,9 @@ export class ModelState {
   }
 
   pendingCredits(accountId: string | null, period: string | null): ModelJob[] {
-    const pending = this.#all().filter((job) => job.credits === 'pending' && (accountId === null || job.wish.accountId === accountId));
+    const pending = this.#all().filter(
+      (job) => job.credits === 'pending' && (accountId === null || job.wish.accountId === accountId),
+    );
     return pending.filter((job) => period === null || periodOf(job.wish.enqueuedAt) === period);
   }
 
@@ -312,7 +363,9 @@ export class ModelState {
   }
 
   #claimable(now: number): ModelJob[] {
-    return this.#all().filter((job) => QUEUED.includes(job.state) && job.leader === null && (job.state !== 'delayed' || job.dueAt <= now));
+    return this.#all().filter(
+      (job) => QUEUED.includes(job.state) && job.leader === null && (job.state !== 'delayed' || job.dueAt <= now),
+    );
   }
 
   #followers(leader: ModelJob): ModelJob[] {
@@ -330,16 +383,26 @@ export class ModelState {
 
   #inFlight(wish: NewJob): ModelJob | null {
     if (wish.cacheTtl === 0) return null;
-    return this.#all().find((job) => job.endedAt === null && job.leader === null && this.#samePicture(job, wish)) ?? null;
+    return (
+      this.#all().find((job) => job.endedAt === null && job.leader === null && this.#samePicture(job, wish)) ?? null
+    );
   }
 
   #samePicture(job: ModelJob, wish: NewJob): boolean {
     return job.wish.accountId === wish.accountId && isSame(job.wish.cacheIdentity, wish.cacheIdentity);
   }
 
-  #end(job: ModelJob, ending: Pick<ModelJob, 'worker' | 'artifact' | 'cached' | 'error'> & { state: Ended; now: number }): void {
+  #end(
+    job: ModelJob,
+    ending: Pick<ModelJob, 'worker' | 'artifact' | 'cached' | 'error'> & { state: Ended; now: number },
+  ): void {
     const { state, now, ...rest } = ending;
-    Object.assign(job, rest, { state, endedAt: now, leader: null, credits: state === 'completed' ? 'settled' : 'released' });
+    Object.assign(job, rest, {
+      state,
+      endedAt: now,
+      leader: null,
+      credits: state === 'completed' ? 'settled' : 'released',
+    });
     this.totals[job.credits === 'settled' ? 'settled' : 'released'] += 1;
     const book = `${job.wish.accountId} ${periodOf(job.wish.enqueuedAt)}`;
     if (state === 'completed') this.settled.set(book, (this.settled.get(book) ?? 0) + job.wish.price);

@@ -7,8 +7,23 @@ import { firstOf } from './trial-result.js';
 export const LEASE_MS = 2_000;
 export const SECRET = 's'.repeat(20);
 
-type JobSteps = 'accept' | 'claimNextJobs' | 'renewLease' | 'announceArtifact' | 'complete' | 'fail' | 'retryLater' | 'release' | 'recover';
-type OtherSteps = 'endFollowers' | 'endedLeaders' | 'setQueuePaused' | 'claimNextDelivery' | 'recordAttempt' | 'redeliver';
+type JobSteps =
+  | 'accept'
+  | 'claimNextJobs'
+  | 'renewLease'
+  | 'announceArtifact'
+  | 'complete'
+  | 'fail'
+  | 'retryLater'
+  | 'release'
+  | 'recover';
+type OtherSteps =
+  | 'endFollowers'
+  | 'endedLeaders'
+  | 'setQueuePaused'
+  | 'claimNextDelivery'
+  | 'recordAttempt'
+  | 'redeliver';
 type HouseSteps = 'expireArtifacts' | 'expireDeliveries' | 'deleteJobs' | 'setQuota' | 'usage';
 export type SteppedStore = Pick<Store, JobSteps | OtherSteps | HouseSteps>;
 
@@ -69,13 +84,18 @@ export class Actor {
   }
 
   async claim(): Promise<void> {
-    const slots = firstOf(1 + this.#below(this.stage.options.claimsAtOnce)).map(() => `w-${this.seed}-${this.#made++ % 4}`);
-    const jobs = await this.store.claimNextJobs(slots.map((workerId) => ({ workerId, now: this.stage.now, leaseMs: LEASE_MS })));
+    const slots = firstOf(1 + this.#below(this.stage.options.claimsAtOnce)).map(
+      () => `w-${this.seed}-${this.#made++ % 4}`,
+    );
+    const jobs = await this.store.claimNextJobs(
+      slots.map((workerId) => ({ workerId, now: this.stage.now, leaseMs: LEASE_MS })),
+    );
     for (const { id, workerId, attempt } of jobs) this.stage.claims.push({ id, workerId, attempt });
   }
 
   async renew(claim = this.#anyClaim()): Promise<void> {
-    if (claim !== null) await this.store.renewLease(claim, { now: this.stage.now, leaseMs: LEASE_MS, progress: this.#below(120) });
+    if (claim !== null)
+      await this.store.renewLease(claim, { now: this.stage.now, leaseMs: LEASE_MS, progress: this.#below(120) });
   }
 
   async complete(claim = this.#anyClaim()): Promise<void> {
@@ -178,7 +198,9 @@ export class Actor {
 
   /** Mostly a fresh one, now and then one long lost. */
   #anyClaim(): Claim | null {
-    return this.#anyOf(this.#chance(0.9) ? this.stage.claims.slice(-6 * this.stage.options.claimsAtOnce) : this.stage.claims);
+    return this.#anyOf(
+      this.#chance(0.9) ? this.stage.claims.slice(-6 * this.stage.options.claimsAtOnce) : this.stage.claims,
+    );
   }
 
   #below(limit: number): number {
@@ -197,7 +219,19 @@ export class Actor {
 const followed = (ended: EndedJob[]): string[] => ended.flatMap(({ id, isFollowed }) => (isFollowed ? [id] : []));
 
 const STEPS = {
-  ...{ accept: 22, claim: 24, renew: 4, complete: 18, fail: 4, retryLater: 3, release: 2, recover: 2, pause: 2 },
-  ...{ claimDelivery: 10, recordAttempt: 8, redeliver: 2, keepHouse: 2, setQuota: 1 },
+  accept: 22,
+  claim: 24,
+  renew: 4,
+  complete: 18,
+  fail: 4,
+  retryLater: 3,
+  release: 2,
+  recover: 2,
+  pause: 2,
+  claimDelivery: 10,
+  recordAttempt: 8,
+  redeliver: 2,
+  keepHouse: 2,
+  setQuota: 1,
 };
 const NAMES = Object.entries(STEPS).flatMap(([name, weight]) => firstOf(weight).map(() => name as keyof typeof STEPS));

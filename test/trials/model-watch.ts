@@ -55,10 +55,12 @@ async function watchPostgres(url: string): Promise<ModelWatch> {
       $$ BEGIN INSERT INTO trial_moves VALUES (new.id, old.state || '>' || new.state); RETURN NULL; END $$;
     CREATE TRIGGER trial_watch AFTER UPDATE OF state ON jobs FOR EACH ROW WHEN (old.state <> new.state) EXECUTE FUNCTION trial_watch();`);
   return {
-    takeMoves: async () => (await db.query<Move>('WITH moved AS (DELETE FROM trial_moves RETURNING id, move) SELECT * FROM moved')).rows,
+    takeMoves: async () =>
+      (await db.query<Move>('WITH moved AS (DELETE FROM trial_moves RETURNING id, move) SELECT * FROM moved')).rows,
     unguard: async () => void (await db.query('DROP TRIGGER jobs_end_for_good ON jobs')),
     putBack: async (id) => void (await db.query(`${PUT_BACK}, node_id = NULL WHERE id = $1`, [id])),
-    jobsEver: async () => Number((await db.query<{ seq: string | null }>('SELECT max(seq) AS seq FROM jobs')).rows[0]?.seq ?? 0),
+    jobsEver: async () =>
+      Number((await db.query<{ seq: string | null }>('SELECT max(seq) AS seq FROM jobs')).rows[0]?.seq ?? 0),
     // Checked by the database itself with each statement.
     brokenReferences: async () => [],
     close: () => db.end(),

@@ -78,7 +78,10 @@ async function runAt(place: string, options: Omit<ModelOptions, 'engine' | 'plac
     await watch.close();
     await sides.store[Symbol.asyncDispose]();
   }
-  return { figures: { ...figures, completed: sides.model.count('completed'), failed: sides.model.count('failed') }, problems };
+  return {
+    figures: { ...figures, completed: sides.model.count('completed'), failed: sides.model.count('failed') },
+    problems,
+  };
 }
 
 /** The store and the model. Every method throws at the first difference. */
@@ -135,7 +138,10 @@ class Sides {
         const job = oneOf(model.nextInTurn(claim.now), claimed?.id ?? null);
         if (claimed === null || job === null) return [];
         model.take(job, claim);
-        deepStrictEqual([claimed.attempt, claimed.firstClaimedAt, claimed.options], [job.attempts, job.firstClaimedAt, job.wish.options]);
+        deepStrictEqual(
+          [claimed.attempt, claimed.firstClaimedAt, claimed.options],
+          [job.attempts, job.firstClaimedAt, job.wish.options],
+        );
         return [claimed];
       },
       complete: async (claim, capture, now) => {
@@ -168,7 +174,10 @@ class Sides {
         const due = await this.store.claimNextDelivery(claim);
         const delivery = oneOf(model.dueDeliveries(claim.now, claim.perReceiver), due?.jobId ?? null)?.delivery;
         if (due === null || !delivery) return null;
-        deepStrictEqual([due.generation, due.attempt, due.secret], [delivery.generation, delivery.attempts + 1, SECRET]);
+        deepStrictEqual(
+          [due.generation, due.attempt, due.secret],
+          [delivery.generation, delivery.attempts + 1, SECRET],
+        );
         delivery.claimedUntil = claim.now + claim.leaseMs;
         return due;
       },
@@ -186,9 +195,14 @@ class Sides {
         model.paused = isPaused;
         await this.store.setQueuePaused(isPaused);
       },
-      ...{ renewLease: alike('renewLease'), announceArtifact: alike('announceArtifact'), retryLater: alike('retryLater') },
-      ...{ recordAttempt: alike('recordAttempt'), expireArtifacts: alike('expireArtifacts'), deleteJobs: alike('deleteJobs') },
-      ...{ expireDeliveries: alike('expireDeliveries'), setQuota: alike('setQuota') },
+      renewLease: alike('renewLease'),
+      announceArtifact: alike('announceArtifact'),
+      retryLater: alike('retryLater'),
+      recordAttempt: alike('recordAttempt'),
+      expireArtifacts: alike('expireArtifacts'),
+      deleteJobs: alike('deleteJobs'),
+      expireDeliveries: alike('expireDeliveries'),
+      setQuota: alike('setQuota'),
     };
   }
 
@@ -206,11 +220,19 @@ class Sides {
     for (const { accountId } of callers) await this.steps.usage(accountId, now);
     const status = await store.queueStatus();
     const states = Object.keys(status).filter((state) => state !== 'paused') as StoredJobState[];
-    deepStrictEqual(status, { ...Object.fromEntries(states.map((state) => [state, model.count(state)])), paused: model.paused });
+    deepStrictEqual(status, {
+      ...Object.fromEntries(states.map((state) => [state, model.count(state)])),
+      paused: model.paused,
+    });
     const { settled, released, ...webhooks } = model.totals;
     const pending = model.pendingCredits(null, null);
     const oldest = Math.min(now, ...pending.map((job) => job.wish.enqueuedAt));
-    deepStrictEqual(await store.settlement(now), { pending: pending.length, settled, released, oldestPendingMs: now - oldest });
+    deepStrictEqual(await store.settlement(now), {
+      pending: pending.length,
+      settled,
+      released,
+      oldestPendingMs: now - oldest,
+    });
     deepStrictEqual(await store.webhookTotals(), webhooks);
     const kept = [...model.artifacts.values()].filter(({ gone }) => !gone).length;
     deepStrictEqual((await store.keptArtifacts([...model.artifacts.keys()])).size, kept, 'kept artifacts');
@@ -224,10 +246,23 @@ class Sides {
     const { state, attemptsMade, result } = found;
     const worker = job.endedAt === null ? null : job.worker;
     const told = [state, attemptsMade, result?.completedAt ?? null, result?.workerId ?? null, ...outcomeOf(found)];
-    deepStrictEqual(told, [this.model.toldState(job), job.attempts, job.endedAt, worker, job.artifact, job.cached, job.error], `job ${id}`);
+    deepStrictEqual(
+      told,
+      [this.model.toldState(job), job.attempts, job.endedAt, worker, job.artifact, job.cached, job.error],
+      `job ${id}`,
+    );
     const delivery = await this.store.findDelivery(id);
-    const expected = job.delivery && [job.delivery.state, job.delivery.event, job.delivery.generation, job.delivery.attempts];
-    deepStrictEqual(delivery && [delivery.state, delivery.event, delivery.generation, delivery.attempts], expected, `delivery of ${id}`);
+    const expected = job.delivery && [
+      job.delivery.state,
+      job.delivery.event,
+      job.delivery.generation,
+      job.delivery.attempts,
+    ];
+    deepStrictEqual(
+      delivery && [delivery.state, delivery.event, delivery.generation, delivery.attempts],
+      expected,
+      `delivery of ${id}`,
+    );
     if (!isTerminal(state)) return;
     const text = JSON.stringify(found);
     deepStrictEqual(text, this.#told.get(id) ?? text, `ended job ${id} changed`);

@@ -37,7 +37,11 @@ export async function run({ lookups = 10_000 }): Promise<TrialResult<number>> {
 
 async function look(client: Client, id: string): Promise<{ ms: number; answer: string }> {
   const startedAt = performance.now();
-  const answer = await client.request({ path: `/v1/jobs/${id}`, method: 'GET', headers: { authorization: `Bearer ${KEYS.full}` } });
+  const answer = await client.request({
+    path: `/v1/jobs/${id}`,
+    method: 'GET',
+    headers: { authorization: `Bearer ${KEYS.full}` },
+  });
   const body = await answer.body.text();
   const ms = performance.now() - startedAt;
   const requestId = String(answer.headers['x-request-id']);

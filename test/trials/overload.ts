@@ -34,14 +34,21 @@ interface Heard {
  * @param given.seconds of the overload; `calm` of each measurement before and after; `queue` is STILLFRAME_MAX_QUEUE and `wait`
  * STILLFRAME_SYNC_WAIT_MS
  */
-export async function run(given: { seconds?: number; calm?: number; queue?: number; wait?: number } = {}): Promise<TrialResult<number>> {
+export async function run(
+  given: { seconds?: number; calm?: number; queue?: number; wait?: number } = {},
+): Promise<TrialResult<number>> {
   const { seconds = 300, queue = 1_000, wait = 25_000 } = given;
   const { calm = seconds / 10 } = given;
-  await using ground = await startWithSite({ STILLFRAME_MAX_QUEUE: String(queue), STILLFRAME_SYNC_WAIT_MS: String(wait) });
+  await using ground = await startWithSite({
+    STILLFRAME_MAX_QUEUE: String(queue),
+    STILLFRAME_SYNC_WAIT_MS: String(wait),
+  });
   const { at, site, server } = ground;
   let orders = 0;
   const order = () => ({
-    ...{ url: site.url(`/static?${++orders}`), format: 'png', cache_ttl: 0 },
+    url: site.url(`/static?${++orders}`),
+    format: 'png',
+    cache_ttl: 0,
     viewport: { width: 640, height: 400, deviceScaleFactor: 1 },
   });
   /** Captures a second, by clients that wait for each before the next. */
@@ -63,7 +70,12 @@ export async function run(given: { seconds?: number; calm?: number; queue?: numb
   const heard: Heard[] = [];
   const ask = async (): Promise<void> => {
     const asked = performance.now();
-    const answer = await pool.request({ path: '/v1/screenshot', method: 'POST', headers, body: JSON.stringify(order()) });
+    const answer = await pool.request({
+      path: '/v1/screenshot',
+      method: 'POST',
+      headers,
+      body: JSON.stringify(order()),
+    });
     await answer.body.dump();
     const now = performance.now();
     const retryAfterS = Number(answer.headers['retry-after'] ?? Number.NaN);
@@ -95,18 +107,32 @@ export async function run(given: { seconds?: number; calm?: number; queue?: numb
   await server.end('SIGKILL');
 
   const quarter = Math.max(1, Math.floor(samples.length / 4));
-  const memory = { first: Math.max(...samples.slice(quarter, 2 * quarter)), last: Math.max(...samples.slice(-quarter)) };
+  const memory = {
+    first: Math.max(...samples.slice(quarter, 2 * quarter)),
+    last: Math.max(...samples.slice(-quarter)),
+  };
   const refused = heard.filter(({ status }) => status === 503 || status === 429);
   const others = heard.filter(({ status }) => ![200, 202, 429, 503].includes(status));
   const late = heard.filter(({ status, ms }) => status === 202 && ms > wait + SYNC_GRACE_MS);
   const lied = liesOf(refused, heard, wait);
   const count = (status: number) => heard.filter((one) => one.status === status).length;
   const figures = {
-    ...{ capacity_before: before, capacity_per_second: capacity, goodput_per_second: goodput, goodput_share: goodput / capacity },
-    ...{ submissions: heard.length, answered_200: count(200), answered_202: count(202), refused: refused.length },
-    ...{ refusal_p50_ms: longest(refused, 0.5), refusal_p95_ms: longest(refused, 0.95), refusal_p99_ms: longest(refused, 0.99) },
-    ...{ slowest_refusal_ms: longest(refused, 1), generator_lag_ms: maxLagMs, generator_cores: generatorCores },
-    ...{ memory_first_mb: memory.first / 1e6, memory_last_mb: memory.last / 1e6 },
+    capacity_before: before,
+    capacity_per_second: capacity,
+    goodput_per_second: goodput,
+    goodput_share: goodput / capacity,
+    submissions: heard.length,
+    answered_200: count(200),
+    answered_202: count(202),
+    refused: refused.length,
+    refusal_p50_ms: longest(refused, 0.5),
+    refusal_p95_ms: longest(refused, 0.95),
+    refusal_p99_ms: longest(refused, 0.99),
+    slowest_refusal_ms: longest(refused, 1),
+    generator_lag_ms: maxLagMs,
+    generator_cores: generatorCores,
+    memory_first_mb: memory.first / 1e6,
+    memory_last_mb: memory.last / 1e6,
   };
   const problems = faultsOf([
     [`${others.length} answers were ${[...new Set(others.map(({ status }) => status))]}`, others.length > 0],
@@ -118,7 +144,10 @@ export async function run(given: { seconds?: number; calm?: number; queue?: numb
     ['no sync submission was answered 202', figures.answered_202 === 0],
     [`memory grew from ${memory.first} to ${memory.last} bytes`, memory.last > memory.first * MEMORY_GROWTH],
   ]);
-  return { figures: Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, round(value)])), problems };
+  return {
+    figures: Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, round(value)])),
+    problems,
+  };
 }
 
 /** Refusals without a Retry-After of whole seconds, at least one, in which somebody got in; beyond the trial's end nothing is judged. */

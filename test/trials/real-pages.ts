@@ -37,13 +37,19 @@ export async function run(given: Given): Promise<TrialResult> {
   for (const page of INVENTED_PAGES) {
     const worst = given.pictures === 0 ? 0 : await comparePictures(browser, page, given, problems);
     const { recall, precision } = await readMarkdown(browser, worker, page, problems);
-    figures[page.name] = `differing px ${(worst * 100).toFixed(3)} %, recall ${recall.toFixed(3)}, precision ${precision.toFixed(3)}`;
+    figures[page.name] =
+      `differing px ${(worst * 100).toFixed(3)} %, recall ${recall.toFixed(3)}, precision ${precision.toFixed(3)}`;
   }
   await rm(thread, { force: true });
   return { figures, problems };
 }
 
-async function comparePictures(browser: Browser, page: InventedPage, given: Given, problems: string[]): Promise<number> {
+async function comparePictures(
+  browser: Browser,
+  page: InventedPage,
+  given: Given,
+  problems: string[],
+): Promise<number> {
   let worst = 0;
   for (const width of listOf(given.widths, [390, 1280])) {
     for (const deviceScaleFactor of listOf(given.densities, [1, 2])) {
@@ -52,7 +58,9 @@ async function comparePictures(browser: Browser, page: InventedPage, given: Give
       const native = await take(browser, page.html, { ...wire, full_page_algorithm: 'native' });
       const name = `${page.name}, ${width} px at ${deviceScaleFactor}`;
       if (sections.width !== native.width || sections.height !== native.height) {
-        problems.push(`${name}: by sections ${sections.width} × ${sections.height}, native ${native.width} × ${native.height}`);
+        problems.push(
+          `${name}: by sections ${sections.width} × ${sections.height}, native ${native.width} × ${native.height}`,
+        );
         continue;
       }
       const share = await differing(sections.content, native.content);
@@ -83,7 +91,8 @@ async function readMarkdown(browser: Browser, worker: MarkdownWorker, page: Inve
   const precision = share(got, wanted);
   if (recall < RECALL_MIN) problems.push(`${page.name}: markdown holds ${recall.toFixed(3)} of the text`);
   if (precision < PRECISION_MIN) problems.push(`${page.name}: ${precision.toFixed(3)} of the markdown is the text`);
-  for (const phrase of page.furniture) if (markdown.includes(phrase)) problems.push(`${page.name}: markdown holds "${phrase}"`);
+  for (const phrase of page.furniture)
+    if (markdown.includes(phrase)) problems.push(`${page.name}: markdown holds "${phrase}"`);
   const heading = page.reference.split('\n', 1)[0] ?? '';
   if (!accessibleTree.includes(heading)) problems.push(`${page.name}: the outline lacks "${heading}"`);
   return { recall, precision };

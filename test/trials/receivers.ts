@@ -47,14 +47,23 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
   await using canary = await startReceiver();
   await using places = await openPlaces();
   await using names = await startDnsServer({
-    ...{ 'private.example': ['10.0.0.7'], 'mixed.example': ['93.184.216.34', '10.0.0.7'], 'looped.example': ['127.0.0.1'] },
-    ...{ 'broken.example': 'SERVFAIL', 'silent.example': 'SILENCE' },
+    'private.example': ['10.0.0.7'],
+    'mixed.example': ['93.184.216.34', '10.0.0.7'],
+    'looped.example': ['127.0.0.1'],
+    'broken.example': 'SERVFAIL',
+    'silent.example': 'SILENCE',
   });
   const resolver = { allowDestinations: [], dnsServers: [names.address], maxBytesPerCapture: 1, log: silentLog() };
   await using egress = await openEgress(resolver);
   const cases = casesFor(canary, places);
   const problems: string[] = [];
-  const figures = { receivers: cases.length, longest_attempt_ms: 0, most_bytes_kept: 0, most_bytes_sent: 0, redirects_followed: 0 };
+  const figures = {
+    receivers: cases.length,
+    longest_attempt_ms: 0,
+    most_bytes_kept: 0,
+    most_bytes_sent: 0,
+    redirects_followed: 0,
+  };
   const meetOne = async (one: Case) => {
     const met = await meet(one, egress, options);
     problems.push(...met.problems);
@@ -62,7 +71,9 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
       figures[name] = Math.max(figures[name], met[name]);
   };
   // A few at once: the receivers live in this process too, and must not be what an attempt waits for.
-  const [endless, others] = [true, false].map((isEndless) => cases.filter((one) => (one.endless ?? false) === isEndless));
+  const [endless, others] = [true, false].map((isEndless) =>
+    cases.filter((one) => (one.endless ?? false) === isEndless),
+  );
   await inLanes(others ?? [], AT_ONCE, meetOne);
   await Promise.all((endless ?? []).map(meetOne));
   figures.redirects_followed = canary.requests.length;
@@ -88,7 +99,11 @@ function casesFor(canary: Receiver, places: Places): Case[] {
     ...answers([429, 500, 501, 502, 503, 504, 599], 'retry'),
     ...[busy('60', 60_000), busy('7200', 3_600_000), busy(new Date(Date.now() + 120_000).toUTCString(), 60_000)],
     ...[busy('soon', BACKOFF_MS * 0.8), busy('-1', BACKOFF_MS * 0.8)],
-    { name: 'refresh header', meets: { status: 200, headers: { refresh: `0; url=${canary.url()}` } }, expect: 'delivered' },
+    {
+      name: 'refresh header',
+      meets: { status: 200, headers: { refresh: `0; url=${canary.url()}` } },
+      expect: 'delivered',
+    },
     ...(['huge body', 'gzip bomb'] as const).map((name): Case => ({ name, meets: name, expect: 'delivered' })),
     ...retries('huge headers, many headers, garbage, short body, bad chunks, huge error body, plain HTTP'),
     ...retries('reset, close', /closed the connection/),
@@ -115,7 +130,15 @@ async function meet(one: Case, egress: Egress, options: typeof AS_PROMISED) {
   const store = recordingStore();
   // An address that is not of this machine is judged like any other.
   const allowedOrigins = new URL(url).hostname === '127.0.0.1' ? [new URL(url).origin] : [];
-  const deps = { store, egress: { fetch }, timeoutMs, version: '0.0.0', log: silentLog(), now: Date.now, random: Math.random };
+  const deps = {
+    store,
+    egress: { fetch },
+    timeoutMs,
+    version: '0.0.0',
+    log: silentLog(),
+    now: Date.now,
+    random: Math.random,
+  };
   const start = performance.now();
   await deliver(
     { ...deps, places: { baseUrl: 'http://127.0.0.1' }, allowedOrigins, backoffMs: [BACKOFF_MS] },
@@ -148,10 +171,17 @@ async function openPlaces() {
   const plain = createServer((socket) => calm(socket).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
   const tls = createTlsServer({}, (socket) => socket.end()).on('tlsClientError', () => undefined);
   const untrusted = createTlsServer(TLS_IDENTITY, (socket) => socket.end()).on('tlsClientError', () => undefined);
-  const servers = allOf(await Promise.all([plain, tls, untrusted, createServer(calm), createServer()].map((server) => listen(server))));
+  const servers = allOf(
+    await Promise.all([plain, tls, untrusted, createServer(calm), createServer()].map((server) => listen(server))),
+  );
   const ports = servers.all.map(({ port }) => port);
   await servers.all.at(-1)?.[Symbol.asyncDispose]();
-  const names = ['plain HTTP', 'TLS without a certificate', 'TLS with an untrusted certificate', 'TLS that never speaks'];
+  const names = [
+    'plain HTTP',
+    'TLS without a certificate',
+    'TLS with an untrusted certificate',
+    'TLS that never speaks',
+  ];
   const urls: Record<string, URL> = {
     'connection refused': new URL(`http://127.0.0.1:${ports.at(-1)}/`),
     'private address': new URL('https://10.0.0.1/'),

@@ -15,7 +15,17 @@ import { firstOf, type TrialResult } from './trial-result.js';
 
 const PLACES = [
   // Loopback and what stands for it, private, metadata (encoded), carrier-grade NAT, multicast, reserved.
-  ...['127.0.0.1', '127.0.0.3', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '10.0.0.1', '172.16.0.1', '192.168.0.1', '2852039166'],
+  ...[
+    '127.0.0.1',
+    '127.0.0.3',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '0.0.0.0',
+    '10.0.0.1',
+    '172.16.0.1',
+    '192.168.0.1',
+    '2852039166',
+  ],
   ...['100.64.0.1', '224.0.0.1', '240.0.0.1'],
   // Unique local, link-local, NAT64.
   ...['[fd00::1]', '[fe80::1]', '[64:ff9b::7f00:1]'],
@@ -25,7 +35,8 @@ const PLACES = [
 const DOCUMENTS = [
   (end: string) => `<meta http-equiv="refresh" content="0;url=SITE${redirectPath('302', 1, end)}"><p>words</p>`,
   (end: string) => `<p>words</p><script>location.href = 'SITE${redirectPath('307', 2, end)}'</script>`,
-  (end: string) => `<p>words</p><img src="SITE${redirectPath('301', 1, end)}"><iframe src="SITE${redirectPath('303', 1, end)}"></iframe>`,
+  (end: string) =>
+    `<p>words</p><img src="SITE${redirectPath('301', 1, end)}"><iframe src="SITE${redirectPath('303', 1, end)}"></iframe>`,
   (end: string) => `<p>words</p><img src="${end}">`,
 ];
 const LONGEST = 20;
@@ -40,7 +51,9 @@ export async function run({ hops = LONGEST, every = 1 } = {}): Promise<TrialResu
   await using browser = await openBrowser(gate, ANY_BROWSER, AT_ONCE);
   const some = <Case>(all: Case[]): Case[] => all.filter((_, index) => index % every === 0);
   const cases = some(
-    PLACES.flatMap((place) => REDIRECT_KINDS.flatMap((kind) => firstOf(hops).map((before) => ({ kind, hops: before + 1, place })))),
+    PLACES.flatMap((place) =>
+      REDIRECT_KINDS.flatMap((kind) => firstOf(hops).map((before) => ({ kind, hops: before + 1, place }))),
+    ),
   );
   const problems: string[] = [];
   await inLanes(cases, AT_ONCE, async (one) => {
@@ -62,12 +75,18 @@ export async function run({ hops = LONGEST, every = 1 } = {}): Promise<TrialResu
 /** A caller's document that leads to the allowed site, which redirects to the forbidden place. @returns the ports that were refused */
 async function lead(captures: Captures, html: string, port: number): Promise<number[]> {
   const base = `http://stub.example.com:${port}`;
-  const wish = { html: html.replaceAll('SITE', base), base_url: `${base}/document`, cookies: [{ name: 'session', value: 'x' }] };
+  const wish = {
+    html: html.replaceAll('SITE', base),
+    base_url: `${base}/document`,
+    cookies: [{ name: 'session', value: 'x' }],
+  };
   const viewport = { width: 320, height: 240, deviceScaleFactor: 1 };
   const before = captures.proxies.map((captureProxy) => captureProxy.refusedCount);
   // Where it ends is another trial's matter: a refused navigation may leave the document as it was.
   await captures.capture({ ...wish, viewport, timeout: 10_000, delay: 300 }).catch(() => undefined);
-  return captures.proxies.flatMap((captureProxy, index) => captureProxy.refusals.slice(before[index] ?? 0).map((refusal) => refusal.port));
+  return captures.proxies.flatMap((captureProxy, index) =>
+    captureProxy.refusals.slice(before[index] ?? 0).map((refusal) => refusal.port),
+  );
 }
 
 async function follow(
@@ -78,11 +97,17 @@ async function follow(
   return browser.visit(async ({ page, captureProxy }) => {
     const end = `http://${place}:${at.forbiddenPort}/end`;
     const left = performance.now() + PATIENCE_MS;
-    const arrival = await page.goto(`http://stub.example.com:${at.port}${redirectPath(kind, hops, end)}`).catch((error: Error) => error);
+    const arrival = await page
+      .goto(`http://stub.example.com:${at.port}${redirectPath(kind, hops, end)}`)
+      .catch((error: Error) => error);
     // Chromium itself follows twenty in a row, and asks no one about the last.
     const gaveUp = arrival instanceof Error && arrival.message.includes('ERR_TOO_MANY_REDIRECTS');
     if (gaveUp) return hops === LONGEST && captureProxy.failures.length === 0 ? null : 'the browser gave up early';
-    const ended = () => captureProxy.refusedCount > 0 || captureProxy.failures.length > 0 || page.url() === end || performance.now() > left;
+    const ended = () =>
+      captureProxy.refusedCount > 0 ||
+      captureProxy.failures.length > 0 ||
+      page.url() === end ||
+      performance.now() > left;
     while (!ended()) await page.waitForTimeout(5).catch(() => null);
     const [refusal] = captureProxy.refusals;
     if (refusal === undefined) return 'it was not refused';

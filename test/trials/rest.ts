@@ -33,7 +33,9 @@ export async function run({ rounds = 3, clients = 4, restSeconds = 60, limit = 1
   const sampler = setInterval(() => {
     peak = Math.max(peak, server.memoryBytes());
   }, 100);
-  const orders = firstOf(rounds).flatMap((round) => CAPTURES.map((body) => ({ ...body, url: site.url(`/article?${round}`) })));
+  const orders = firstOf(rounds).flatMap((round) =>
+    CAPTURES.map((body) => ({ ...body, url: site.url(`/article?${round}`) })),
+  );
   const ends: string[] = [];
   const client = async () => {
     for (let order = orders.shift(); order !== undefined; order = orders.shift()) {
@@ -50,6 +52,12 @@ export async function run({ rounds = 3, clients = 4, restSeconds = 60, limit = 1
   const mb = (bytes: number) => `${Math.round(bytes / MB)} MB`;
   const problems = ends.filter((end) => end !== 'ok');
   if (rest > limit * ready) problems.push(`${mb(rest)} at rest are more than ${limit} times the ${mb(ready)} at ready`);
-  const figures = { captures: tally(ends), ready: mb(ready), peak: mb(peak), 'after the last capture': mb(after), 'at rest': mb(rest) };
+  const figures = {
+    captures: tally(ends),
+    ready: mb(ready),
+    peak: mb(peak),
+    'after the last capture': mb(after),
+    'at rest': mb(rest),
+  };
   return { figures: { ...figures, share: (rest / ready).toFixed(2) }, problems };
 }

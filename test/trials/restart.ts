@@ -39,10 +39,12 @@ export async function run({ rounds = 20 } = {}): Promise<TrialResult<number>> {
     await server.end('SIGKILL');
     kill.release();
     const seen = await watch(restart(), { url: at.url, dataDir, jobs });
-    for (const name of ['healthyMs', 'claimedMs'] as const) slowest[name] = Math.max(slowest[name], Math.round(seen[name]));
+    for (const name of ['healthyMs', 'claimedMs'] as const)
+      slowest[name] = Math.max(slowest[name], Math.round(seen[name]));
     for (const job of jobs) {
       const { state, attempts_made } = await untilEnded(at, `jobs/${job}`, PATIENCE_MS);
-      if (state !== 'completed' || attempts_made !== 2) problems.push(`round ${round}: ${state} after ${attempts_made} attempts`);
+      if (state !== 'completed' || attempts_made !== 2)
+        problems.push(`round ${round}: ${state} after ${attempts_made} attempts`);
     }
   }
   let visits = 0;
@@ -58,13 +60,20 @@ export async function run({ rounds = 20 } = {}): Promise<TrialResult<number>> {
     else await restart().ready;
   }
   const { state, result } = await untilEnded(at, `jobs/${poison}`, PATIENCE_MS);
-  if (state !== 'failed' || result?.error?.code !== 'render_crashed') problems.push(`the page that crashes the server ended ${state}`);
+  if (state !== 'failed' || result?.error?.code !== 'render_crashed')
+    problems.push(`the page that crashes the server ended ${state}`);
   if (visits !== 2) problems.push(`the page that crashes the server was tried ${visits} times`);
   const sound = await untilEnded(at, `jobs/${await submit(at, { ...SMALL, url: site.url('/static') })}`, PATIENCE_MS);
   if (sound.state !== 'completed') problems.push('a job after the crashes did not complete');
-  const figures = { kills: rounds, slowest_health_ms: slowest.healthyMs, slowest_claim_ms: slowest.claimedMs, poison_attempts: visits };
+  const figures = {
+    kills: rounds,
+    slowest_health_ms: slowest.healthyMs,
+    slowest_claim_ms: slowest.claimedMs,
+    poison_attempts: visits,
+  };
   if (figures.slowest_health_ms > HEALTHY_MS) problems.push(`health took ${figures.slowest_health_ms} ms`);
-  if (figures.slowest_claim_ms > CLAIMED_MS) problems.push(`orphaned jobs were claimed ${figures.slowest_claim_ms} ms after health`);
+  if (figures.slowest_claim_ms > CLAIMED_MS)
+    problems.push(`orphaned jobs were claimed ${figures.slowest_claim_ms} ms after health`);
   return { figures, problems };
 }
 
@@ -89,7 +98,10 @@ function hold(site: Site, count: number) {
 async function watch(server: ServerProcess, of: { url: string; dataDir: string; jobs: string[] }) {
   const from = performance.now();
   const isHealthy = async () => (await fetch(`${of.url}/v1/health`).catch(() => null))?.status === 200;
-  await Promise.race([until(isHealthy, PATIENCE_MS, 10), server.exited.then(() => Promise.reject(new Error('the server ended')))]);
+  await Promise.race([
+    until(isHealthy, PATIENCE_MS, 10),
+    server.exited.then(() => Promise.reject(new Error('the server ended'))),
+  ]);
   const healthyAt = performance.now();
   const db = new Database(join(of.dataDir, 'stillframe.db'), { readonly: true });
   const attempts = db.prepare<[string], number>('SELECT attempts_made FROM jobs WHERE id = ?').pluck();

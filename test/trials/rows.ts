@@ -42,7 +42,11 @@ export async function run(options: Partial<Given>): Promise<TrialResult<number>>
   return { figures, problems };
 }
 
-function cases({ formats = 'png,jpeg,webp,pdf', algorithms = 'by_sections,native', ...options }: Partial<Given>): Case[] {
+function cases({
+  formats = 'png,jpeg,webp,pdf',
+  algorithms = 'by_sections,native',
+  ...options
+}: Partial<Given>): Case[] {
   const found: Case[] = [];
   for (const height of listOf(options.heights, [700, 8_191, 8_192, 16_383, 16_384, 30_000, 100_000]))
     for (const density of listOf(options.densities, [1, 1.5, 2, 3]))
@@ -60,11 +64,16 @@ async function judge(one: Case, picture: Taken): Promise<string | null> {
   if (!reduced && stoppedReason !== 'end_of_page') return `whole, and yet stopped by ${stoppedReason}`;
   if (one.format === 'pdf' && one.algorithm === 'native') return judgePages(picture, pageHeight);
   const content = one.format === 'pdf' ? await joinedImages(picture.content) : picture.content;
-  const verdict = await judgeRows(content, { ratio, tolerance: one.format === 'png' ? 0 : LOSSY_TOLERANCE, pageHeight: one.height });
+  const verdict = await judgeRows(content, {
+    ratio,
+    tolerance: one.format === 'png' ? 0 : LOSSY_TOLERANCE,
+    pageHeight: one.height,
+  });
   const wanted = Math.round(pageHeight * ratio);
   if (verdict.width !== Math.round(WIDTH * ratio)) return `${verdict.width} px wide`;
   if (!truncated && Math.abs(verdict.height - wanted) > 1) return `${verdict.height} px high, not ${wanted}`;
-  if (one.format !== 'pdf' && (picture.height !== verdict.height || picture.width !== verdict.width)) return 'not the size that is told';
+  if (one.format !== 'pdf' && (picture.height !== verdict.height || picture.width !== verdict.width))
+    return 'not the size that is told';
   return verdict.wrong === 0 ? null : `${verdict.wrong} wrong rows, the first at ${verdict.firstWrong}`;
 }
 

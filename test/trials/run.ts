@@ -19,15 +19,26 @@ const TESTS: Record<string, [title: string, named: string, ...files: string[]]> 
     'duplicates|never binds|exceed the quota|equal to',
     ...['test/store/accept.test.ts', 'test/contract/submission.test.ts'],
   ],
-  redeliver: ['fifty redeliveries at once with one ETag', 'fifty', 'test/webhook/redeliver.test.ts', 'test/store/deliveries.test.ts'],
+  redeliver: [
+    'fifty redeliveries at once with one ETag',
+    'fifty',
+    'test/webhook/redeliver.test.ts',
+    'test/store/deliveries.test.ts',
+  ],
   rebinding: ['a name server that changes its answers', 'rebinding', 'test/egress/capture-proxy.test.ts'],
-  'caller-proxy': ["callers' proxies", 'proxy|bypass', 'test/egress/caller-proxy.test.ts', 'test/render/page/failures.test.ts'],
+  'caller-proxy': [
+    "callers' proxies",
+    'proxy|bypass',
+    'test/egress/caller-proxy.test.ts',
+    'test/render/page/failures.test.ts',
+  ],
 };
 
 /** The first sentence of the comment at the top of each program, by id. */
 function trials(): [id: string, title: string][] {
   return readdirSync(DIRECTORY).flatMap((file) => {
-    const [, id, title = ''] = /^\/\*\*\n \* Trial "(.+?)".*?: (.*?)[.:;,]\s/s.exec(readFileSync(join(DIRECTORY, file), 'utf8')) ?? [];
+    const [, id, title = ''] =
+      /^\/\*\*\n \* Trial "(.+?)".*?: (.*?)[.:;,]\s/s.exec(readFileSync(join(DIRECTORY, file), 'utf8')) ?? [];
     return id === undefined ? [] : [[id, title.replaceAll('\n *', '')]];
   });
 }
@@ -51,7 +62,9 @@ async function main([id = 'list', ...rest]: string[]): Promise<number> {
   const { run } = (await import(`./${id}.ts`)) as { run(args: TrialArgs): Promise<TrialResult> };
   const startedAt = Date.now();
   const { figures, problems } = await run(readArgs(rest));
-  process.stdout.write(`${id}: ${problems.length === 0 ? 'held' : 'BROKE'} after ${Math.round((Date.now() - startedAt) / 1000)} s\n`);
+  process.stdout.write(
+    `${id}: ${problems.length === 0 ? 'held' : 'BROKE'} after ${Math.round((Date.now() - startedAt) / 1000)} s\n`,
+  );
   for (const [name, figure] of Object.entries(figures)) process.stdout.write(`  ${name}: ${figure}\n`);
   for (const problem of problems.slice(0, PROBLEMS_TOLD)) process.stdout.write(`  BROKEN: ${problem}\n`);
   return problems.length === 0 ? 0 : 1;

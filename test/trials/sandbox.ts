@@ -23,7 +23,14 @@ const START_MS = 500;
 
 export async function run({ captures = 60 } = {}): Promise<TrialResult> {
   const problems: string[] = [];
-  const figures = { browsers: EACH_KIND.length, captures: 0, renderers: 0, confined: 0, other_processes: 0, as_root: 0 };
+  const figures = {
+    browsers: EACH_KIND.length,
+    captures: 0,
+    renderers: 0,
+    confined: 0,
+    other_processes: 0,
+    as_root: 0,
+  };
   await using site = await startPlainSite({
     answer: (request, response) => {
       response.setHeader('content-type', 'text/html');
@@ -47,14 +54,17 @@ export async function run({ captures = 60 } = {}): Promise<TrialResult> {
     figures.as_root += seen.filter(({ uid }) => uid === 0).length;
     if (renderers.length < Math.min(captures, SITES)) problems.push(`${kind}: ${renderers.length} renderers were seen`);
   }
-  if (figures.confined < figures.renderers) problems.push(`${figures.renderers - figures.confined} renderers have no seccomp filter`);
+  if (figures.confined < figures.renderers)
+    problems.push(`${figures.renderers - figures.confined} renderers have no seccomp filter`);
   if (process.getuid?.() === 0 && figures.as_root > 0) problems.push(`${figures.as_root} processes run as root`);
   return { figures, problems };
 }
 
 /** Frames of three other sites: each has a renderer of its own. */
 function framedPage(port: number): string {
-  const frames = firstOf(3).map((nth) => `<iframe src="http://frame.other${nth}.stub.example.com:${port}/frame"></iframe>`);
+  const frames = firstOf(3).map(
+    (nth) => `<iframe src="http://frame.other${nth}.stub.example.com:${port}/frame"></iframe>`,
+  );
   return `<!doctype html><title>page</title><h1>Words</h1>${frames.join('')}`;
 }
 

@@ -23,14 +23,19 @@ const MARK = 'a-mark-that-is-no-secret';
 export async function run({ rounds = 10 } = {}): Promise<TrialResult<number>> {
   const plants = new Plants();
   await using site = await startSite({ host: '127.0.0.2' });
-  await using receiver = await startReceiver({ script: (_, nth) => (nth % 3 === 0 ? { status: 500 } : { status: 204 }) });
+  await using receiver = await startReceiver({
+    script: (_, nth) => (nth % 3 === 0 ? { status: 500 } : { status: 204 }),
+  });
   const credentials = { username: plants.make('proxy-user'), password: plants.make('proxy-password') };
   await using proxy = await startCallerProxy({ kind: 'http', credentials });
   await using collector = await startCollector();
   using dir = aTrialDir();
   const env = {
-    ...{ ...collector.env, STILLFRAME_LOG: 'trace' },
-    ...{ STILLFRAME_WEBHOOK_ALLOW: receiver.origin, STILLFRAME_WEBHOOK_BACKOFF_MS: '50', STILLFRAME_SYNC_WAIT_MS: '5000' },
+    ...collector.env,
+    STILLFRAME_LOG: 'trace',
+    STILLFRAME_WEBHOOK_ALLOW: receiver.origin,
+    STILLFRAME_WEBHOOK_BACKOFF_MS: '50',
+    STILLFRAME_SYNC_WAIT_MS: '5000',
   };
   let server = startServerProcess({ ...dir, env });
   const { url } = await server.ready;
@@ -102,7 +107,11 @@ interface Ground {
 
 async function openLink({ at, site, plants }: Ground, keyId: string, signing: string): Promise<void> {
   const expires = String(Math.floor(Date.now() / 1000) + 600);
-  const pairs: QueryPair[] = [...pairsOf({ url: site.url('/static'), viewport: VIEWPORT }), ['key', keyId], ['expires', expires]];
+  const pairs: QueryPair[] = [
+    ...pairsOf({ url: site.url('/static'), viewport: VIEWPORT }),
+    ['key', keyId],
+    ['expires', expires],
+  ];
   const query = new URLSearchParams([...pairs, ['signature', signQuery(pairs, signing)]]);
   const { status, headers } = await fetch(`${at.url}/v1/render?${query}`);
   if (status !== (signing === 'wrong' ? 403 : 200)) throw new Error(`a link answered ${status}`);
@@ -118,7 +127,10 @@ function privateParts(plants: Plants, site: Site) {
       origins: [{ origin: site.origin, localStorage: [{ name: 'token', value: plants.make('local-storage') }] }],
     },
   });
-  const document = () => ({ html: `<title>mine</title><h1>${plants.make('document')}</h1>`, base_url: site.url('/static') });
+  const document = () => ({
+    html: `<title>mine</title><h1>${plants.make('document')}</h1>`,
+    base_url: site.url('/static'),
+  });
   return { login, document };
 }
 
@@ -127,7 +139,11 @@ async function goThroughFates({ at, site, hook, proxy, plants }: Ground, round: 
   const { login, document } = privateParts(plants, site);
   const missing = { fail_if_content_missing: ['nowhere to be found'] };
   const webhook = (kind: string) => ({ url: hook, secret: plants.make(kind) });
-  const through = (server: string, kind: string) => ({ server, username: plants.make('wrong-user'), password: plants.make(kind) });
+  const through = (server: string, kind: string) => ({
+    server,
+    username: plants.make('wrong-user'),
+    password: plants.make(kind),
+  });
   const ways: Record<string, Record<string, unknown>> = {
     done: { url },
     'through a proxy': { url, proxy },
@@ -142,21 +158,31 @@ async function goThroughFates({ at, site, hook, proxy, plants }: Ground, round: 
     document: { ...document(), ...login() },
     'document, fails': { ...document(), ...missing },
     'document, malformed': { ...document(), url },
-    'login, malformed': { url: 'http://127.0.0.2:1/', cookies: [{ name: 'a b', value: plants.make('bad-cookie'), domain: 'com' }] },
+    'login, malformed': {
+      url: 'http://127.0.0.2:1/',
+      cookies: [{ name: 'a b', value: plants.make('bad-cookie'), domain: 'com' }],
+    },
     refused: { url: 'http://127.0.0.1/', proxy: through('http://10.0.0.1:3128', 'refused-password') },
     malformed: { url, delay: -1, webhook: { url: hook, secret: 'short' } },
   };
   for (const [fate, body] of Object.entries(ways)) {
     const idempotencyKey = `${round}-${fate.replaceAll(/\W+/g, '_')}`;
-    const authorization = { Authorization: `Bearer ${plants.make('authorization')}`, Cookie: `session=${plants.make('cookie')}` };
+    const authorization = {
+      Authorization: `Bearer ${plants.make('authorization')}`,
+      Cookie: `session=${plants.make('cookie')}`,
+    };
     const headers = { ...authorization, 'X-Api-Key': plants.make('header') };
     const given = { viewport: VIEWPORT, cache_ttl: 0, headers, webhook: webhook('webhook-secret'), ...body };
     plants.hear(`${fate}: answer`, await postCapture(at, given, { idempotencyKey }));
     // The same key with another secret: a conflict that must not say in what.
-    plants.hear(`${fate}: conflict`, await postCapture(at, { ...given, webhook: webhook('other-secret') }, { idempotencyKey }));
+    plants.hear(
+      `${fate}: conflict`,
+      await postCapture(at, { ...given, webhook: webhook('other-secret') }, { idempotencyKey }),
+    );
     const looked = await callApi(`${at.url}/v1/requests/${idempotencyKey}`, at.key);
     plants.hear(`${fate}: look-up`, looked);
-    if (looked.status === 200) plants.hear(`${fate}: webhook`, await callApi(`${at.url}/v1/jobs/${looked.body.data.id}/webhook`, at.key));
+    if (looked.status === 200)
+      plants.hear(`${fate}: webhook`, await callApi(`${at.url}/v1/jobs/${looked.body.data.id}/webhook`, at.key));
   }
   plants.hear('unknown key', await postCapture({ ...at, key: plants.make('sf_live_') }, { url }));
   plants.hear('key in a query', await callApi(`${at.url}/v1/jobs/job_x?token=${plants.make('query')}`, at.key));
@@ -206,7 +232,9 @@ class Plants {
       .map(({ plain }) => `${where}: ${plain.slice(0, -28)}…`);
   }
   foundBelow(dir: string, where: string): string[] {
-    const files = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((file) => statSync(join(dir, file)).isFile());
+    const files = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      statSync(join(dir, file)).isFile(),
+    );
     return files.flatMap((file) => this.foundIn(readFileSync(join(dir, file)), `${where}: ${file}`));
   }
 }

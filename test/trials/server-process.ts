@@ -84,11 +84,13 @@ export function startServerProcess(start: ServerStart) {
     /** Its output on stderr so far. */
     said: said as readonly string[],
     tells: (text: string, from = 0) => said.slice(from).some((line) => line.includes(text)),
-    ...{ kill, end },
+    kill,
+    end,
     /** Where it is when it is ready, with the first key of a new directory. */
     door: (): Promise<Door> => ready.then(({ url, firstKey }) => ({ url, key: firstKey ?? '' })),
     /** Bytes, of the server process alone. */
-    memoryBytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) * 1024,
+    memoryBytes: () =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) * 1024,
     [Symbol.asyncDispose]: async () => void (await end('SIGTERM')),
   };
 }
@@ -98,7 +100,10 @@ export async function startWithSite(env: Record<string, string> = {}, start: Par
   const [site, dir] = [await startSite({ host: '127.0.0.2' }), aTrialDir()];
   const server = startServerProcess({ ...dir, ...start, env });
   return {
-    ...{ site, server, dataDir: dir.dataDir, at: await server.door() },
+    site,
+    server,
+    dataDir: dir.dataDir,
+    at: await server.door(),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
       await site[Symbol.asyncDispose]();
@@ -108,8 +113,14 @@ export async function startWithSite(env: Record<string, string> = {}, start: Par
 }
 
 /** Runs another command of the program to its end. */
-export async function runCommand(args: readonly string[], env: Record<string, string> = {}): Promise<Exit & { out: string; err: string }> {
-  const child = spawn(process.execPath, [mainFile(), ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+export async function runCommand(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Exit & { out: string; err: string }> {
+  const child = spawn(process.execPath, [mainFile(), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
   const exited = new Promise<Exit>((done) => child.once('close', (code, signal) => done({ code, signal })));
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
   return { ...(await exited), out, err };
@@ -118,7 +129,17 @@ export async function runCommand(args: readonly string[], env: Record<string, st
 /** A key of another account, made beside the running server. */
 export async function anotherKey(dataDir: string, account: string): Promise<string> {
   const made = await runCommand(['accounts', 'create', account, '--data-dir', dataDir]);
-  const { out, err } = await runCommand(['keys', 'create', '--label', account, '--account', account, '--json', '--data-dir', dataDir]);
+  const { out, err } = await runCommand([
+    'keys',
+    'create',
+    '--label',
+    account,
+    '--account',
+    account,
+    '--json',
+    '--data-dir',
+    dataDir,
+  ]);
   if (made.code !== 0 || out === '') throw new Error(`no other account: ${made.err} ${err}`);
   return String(JSON.parse(out).secret);
 }
@@ -128,8 +149,12 @@ function settings({ dataDir, isSmall = true }: ServerStart): Record<string, stri
     STILLFRAME_DATA_DIR: dataDir,
     STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2',
     ...(isSmall ? { STILLFRAME_CONCURRENCY: '2' } : {}),
-    ...{ STILLFRAME_SUBMIT_RATE: '0', STILLFRAME_READ_RATE: '0', STILLFRAME_LISTS: 'false', STILLFRAME_BROWSER_INSTALL: 'false' },
-    ...{ STILLFRAME_LOG: 'info', STILLFRAME_LOG_FORMAT: 'json' },
+    STILLFRAME_SUBMIT_RATE: '0',
+    STILLFRAME_READ_RATE: '0',
+    STILLFRAME_LISTS: 'false',
+    STILLFRAME_BROWSER_INSTALL: 'false',
+    STILLFRAME_LOG: 'info',
+    STILLFRAME_LOG_FORMAT: 'json',
   };
 }
 
@@ -145,7 +170,8 @@ function untilReady(child: ChildProcess, said: string[], startedAt: number) {
     const lines = createInterface({ input: child.stderr }).on('line', (line) => {
       said.push(line);
       // The first key, if there is one, was written before this line, to a pipe of its own: it is read by the next turn of the loop.
-      if (line.includes('"msg":"ready"')) setImmediate(() => setImmediate(() => tell((JSON.parse(line) as { url: string }).url)));
+      if (line.includes('"msg":"ready"'))
+        setImmediate(() => setImmediate(() => tell((JSON.parse(line) as { url: string }).url)));
     });
     lines.once('close', () => fail(new Error(`the server ended before it was ready: ${said.slice(-3).join(' ')}`)));
   });

@@ -37,7 +37,8 @@ export async function run({ sockets = 500, seconds = 60, headersTimeoutMs = 10_0
   const slower = figures.crowded_p95_ms / figures.alone_p95_ms;
   if (slower > 1.2 && figures.crowded_p95_ms - figures.alone_p95_ms > NOTICEABLE_MS)
     problems.push(`honest p95 is ${slower.toFixed(2)} × as long`);
-  if (figures.longest_life_ms > headersTimeoutMs + CUT_GRACE_MS) problems.push(`a slow socket lived for ${figures.longest_life_ms} ms`);
+  if (figures.longest_life_ms > headersTimeoutMs + CUT_GRACE_MS)
+    problems.push(`a slow socket lived for ${figures.longest_life_ms} ms`);
   return { figures, problems };
 }
 

@@ -67,8 +67,10 @@ export async function run({ captures = 5_000, first = 500, rest = 10_000, judge 
   const perSecond = (captures - first) / ((performance.now() - from) / 1_000);
   const late = await atRest(server, rest, before);
   for (const name of ['serverMb', 'browsersMb'] as const)
-    if (judge === 1 && late[name] > early[name] * GROWTH) problems.push(`${name}: ${late[name]}, after ${first} captures ${early[name]}`);
-  for (const name of COUNTS) if (late[name] > before[name]) problems.push(`${name}: ${late[name]}, at first ${before[name]}`);
+    if (judge === 1 && late[name] > early[name] * GROWTH)
+      problems.push(`${name}: ${late[name]}, after ${first} captures ${early[name]}`);
+  for (const name of COUNTS)
+    if (late[name] > before[name]) problems.push(`${name}: ${late[name]}, at first ${before[name]}`);
   const tell = (state: State) =>
     Object.entries(state)
       .map(([name, count]) => `${name} ${count}`)
@@ -91,7 +93,13 @@ async function atRest(server: BenchServer, rest: number, baseline: State | null)
   const highest = (name: keyof State) => Math.max(...seen.map((one) => one[name]));
   // Renderers and profiles are known at first, where a pool could still be opening its pages.
   if (baseline === null)
-    return { ...memory, renderers: AT_ONCE, profiles: BROWSERS, others: highest('others'), descriptors: highest('descriptors') };
+    return {
+      ...memory,
+      renderers: AT_ONCE,
+      profiles: BROWSERS,
+      others: highest('others'),
+      descriptors: highest('descriptors'),
+    };
   const [renderers, others, descriptors, profiles] = COUNTS.map(lowest) as [number, number, number, number];
   return { ...memory, renderers, others, descriptors, profiles };
 }

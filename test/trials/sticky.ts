@@ -18,7 +18,10 @@ interface Setting {
   viewHeight: number;
 }
 
-export async function run(options: { densities?: string | number; viewHeights?: string | number }): Promise<TrialResult<number>> {
+export async function run(options: {
+  densities?: string | number;
+  viewHeights?: string | number;
+}): Promise<TrialResult<number>> {
   const problems: string[] = [];
   const figures = { pictures: 0, elements: 0 };
   await using browser = await launchChromium();
@@ -40,10 +43,18 @@ async function judgePinned(setting: Setting): Promise<(string | null)[]> {
   const { viewHeight } = setting;
   const end = viewHeight + 5_020;
   const tops: Record<keyof typeof PINNED, number | null> = {
-    ...{ fixedTop: 0, fixedMiddle: viewHeight * 0.4, shadowFixed: 60, carried: 300, lateFixed: viewHeight },
-    ...{ stickyTop: viewHeight + 40, stickyInSection: viewHeight + 80, stickyBottom: end - 40, fixedBottom: end - 40 },
+    fixedTop: 0,
+    fixedMiddle: viewHeight * 0.4,
+    shadowFixed: 60,
+    carried: 300,
+    lateFixed: viewHeight,
+    stickyTop: viewHeight + 40,
+    stickyInSection: viewHeight + 80,
+    stickyBottom: end - 40,
+    fixedBottom: end - 40,
     // A page at its top shows no way back to it.
-    ...{ backToTop: null, lateClone: null },
+    backToTop: null,
+    lateClone: null,
   };
   const verdicts: (string | null)[] = [];
   for (const html of [pinnedPage(), pinnedPage().replace("location.hash === '#padded'", 'true')]) {
@@ -65,7 +76,9 @@ async function judgeShells(setting: Setting): Promise<(string | null)[]> {
     const nav = await blotOf(content, SHELL_NAV);
     const footer = await blotOf(content, SHELL_FOOTER);
     verdicts.push(judgeBox(`shell ${index} nav`, nav, { top: 0, width: 200, height: SHELL_HEIGHT }, setting.density));
-    verdicts.push(judgeBox(`shell ${index} footer`, footer, { top: SHELL_HEIGHT - 50, width: 600, height: 50 }, setting.density));
+    verdicts.push(
+      judgeBox(`shell ${index} footer`, footer, { top: SHELL_HEIGHT - 50, width: 600, height: 50 }, setting.density),
+    );
   }
   return verdicts;
 }
@@ -76,7 +89,12 @@ function shot({ browser, density, viewHeight }: Setting, html: string) {
 }
 
 /** Within two px: at other than whole densities an edge is a mixture, and has no color of its own. */
-function judgeBox(name: string, blot: Blot, box: { top: number; width: number; height: number }, density: number): string | null {
+function judgeBox(
+  name: string,
+  blot: Blot,
+  box: { top: number; width: number; height: number },
+  density: number,
+): string | null {
   const slack = Number.isInteger(density) ? 0 : 2;
   const far = (seen: number, wanted: number) => Math.abs(seen - wanted * density) > slack;
   if (far(blot.top, box.top)) return `${name} is at ${blot.top / density}, not ${box.top}`;

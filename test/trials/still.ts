@@ -36,11 +36,18 @@ export const FIDELITY_PAGES = [
 ]);
 
 /** @param options.times captures of each page, beside so many busy loops; `only` is a part of the names of the fidelity pages */
-export async function run(options: { times?: number; loops?: number; only?: string; pages?: string; libs?: string }): Promise<TrialResult> {
+export async function run(options: {
+  times?: number;
+  loops?: number;
+  only?: string;
+  pages?: string;
+  libs?: string;
+}): Promise<TrialResult> {
   const { times = 100, loops = 4, only = '', pages, libs } = options;
   await using site = await startSite({ host: '127.0.0.2' });
   await using rig = await openRig();
-  for (const [nth, page] of INVENTED_PAGES.entries()) site.route(`/invented/${nth}`, (_, response) => html(response, page.html));
+  for (const [nth, page] of INVENTED_PAGES.entries())
+    site.route(`/invented/${nth}`, (_, response) => html(response, page.html));
   const wanted = FIDELITY_PAGES.filter(({ name }) => name.includes(only));
   const problems: string[] = [];
   let different = 0;
@@ -49,7 +56,9 @@ export async function run(options: { times?: number; loops?: number; only?: stri
     for (const { name, path, wish } of wanted) {
       const seen: string[] = [];
       for (let time = 0; time < times; time++) {
-        const hash = await pictured(rig, site.url(path), wish).catch((error: unknown) => void problems.push(`${name}: ${error}`));
+        const hash = await pictured(rig, site.url(path), wish).catch(
+          (error: unknown) => void problems.push(`${name}: ${error}`),
+        );
         if (hash !== undefined) seen.push(hash);
       }
       if (new Set(seen).size <= 1) continue;
@@ -59,8 +68,13 @@ export async function run(options: { times?: number; loops?: number; only?: stri
   } finally {
     for (const loop of busy) loop.kill('SIGKILL');
   }
-  const figures = { 'fidelity pages': wanted.length, 'captures of each': times, 'pages with more than one picture': different };
-  if (pages === undefined) return { figures: { ...figures, 'pages that tell how they end': 'absent: give --pages' }, problems };
+  const figures = {
+    'fidelity pages': wanted.length,
+    'captures of each': times,
+    'pages with more than one picture': different,
+  };
+  if (pages === undefined)
+    return { figures: { ...figures, 'pages that tell how they end': 'absent: give --pages' }, problems };
   const endings = await judgeEndings(resolve(pages), libs);
   return { figures: { ...figures, ...endings.figures }, problems: [...problems, ...endings.problems] };
 }

@@ -22,7 +22,11 @@ const PAIRS = '20:10,20:11,22:10,22:11,22:12,24:10,24:11,24:12';
  * @param options.pairs majors of Node and npm; `from`: registry, tarball, clone; `browsers`: shell and chromium of the system, or none (the program
  * installs npm's)
  */
-export async function run({ pairs = PAIRS, from = 'registry,tarball,clone', browsers = 'shell,chromium,none' } = {}): Promise<TrialResult> {
+export async function run({
+  pairs = PAIRS,
+  from = 'registry,tarball,clone',
+  browsers = 'shell,chromium,none',
+} = {}): Promise<TrialResult> {
   const problems: string[] = [];
   const dir = mkdtempSync(join(tmpdir(), 'hour-'));
   try {
@@ -59,10 +63,13 @@ async function firstHours(args: string[], dir: string): Promise<string[]> {
 function times(lines: string[]): Record<string, string> {
   const found: Record<string, number[]> = {};
   for (const line of lines) {
-    const [, way, node, browser, seconds] = /^(\w+), Node v(\d+).*browser (\w+): .*picture after ([\d.]+) s/.exec(line) ?? [];
+    const [, way, node, browser, seconds] =
+      /^(\w+), Node v(\d+).*browser (\w+): .*picture after ([\d.]+) s/.exec(line) ?? [];
     if (way === undefined) continue;
     const name = `${way}_node${node}_${browser}_s`;
     found[name] = [...(found[name] ?? []), Number(seconds)];
   }
-  return Object.fromEntries(Object.entries(found).map(([name, all]) => [name, `${Math.min(...all)} to ${Math.max(...all)}`]));
+  return Object.fromEntries(
+    Object.entries(found).map(([name, all]) => [name, `${Math.min(...all)} to ${Math.max(...all)}`]),
+  );
 }

@@ -15,9 +15,11 @@ import type { TrialResult } from './trial-result.js';
 
 /** A layout at another size starts a transition in it. */
 const BREAKPOINT = `<style>#a{margin-left:-225px;background:red;height:200px;width:400px}@media(min-width:500px){#a{margin-left:0;transition:margin 9s}}</style><div id=a></div><div style="height:1500px"></div>`;
-const BREAKPOINT_PAGES = [{ full_page: true }, { selector: '#a' }, { full_page: true, clip: { x: 0, y: 0, width: 400, height: 1500 } }].map(
-  (wish, nth) => ({ name: `breakpoint ${nth}, whole`, path: '/breakpoint', wish }),
-);
+const BREAKPOINT_PAGES = [
+  { full_page: true },
+  { selector: '#a' },
+  { full_page: true, clip: { x: 0, y: 0, width: 400, height: 1500 } },
+].map((wish, nth) => ({ name: `breakpoint ${nth}, whole`, path: '/breakpoint', wish }));
 
 /** Runs in the stopped page. The view itself is scrolled on purpose. */
 const STATE = `(() => {
@@ -37,7 +39,8 @@ const STATE = `(() => {
 export async function run({ only = '' }: { only?: string } = {}): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   await using rig = await openRig({ framesOnDemand: true });
-  for (const [nth, page] of INVENTED_PAGES.entries()) site.route(`/invented/${nth}`, (_, response) => html(response, page.html));
+  for (const [nth, page] of INVENTED_PAGES.entries())
+    site.route(`/invented/${nth}`, (_, response) => html(response, page.html));
   site.route('/breakpoint', (_, response) => html(response, `<h1>A page</h1>${BREAKPOINT}`));
   const pages = [...FIDELITY_PAGES, ...BREAKPOINT_PAGES].filter(({ name }) => name.includes(only));
   const problems: string[] = [];
@@ -88,7 +91,10 @@ function watch({ cdp }: PageSession, told: (moved: string[]) => void): void {
     told(
       Object.keys(was)
         .filter((name) => JSON.stringify(was[name]) !== JSON.stringify(after[name]))
-        .map((name) => `${name} was ${JSON.stringify(was[name]).slice(0, 200)}, is ${JSON.stringify(after[name]).slice(0, 200)}`),
+        .map(
+          (name) =>
+            `${name} was ${JSON.stringify(was[name]).slice(0, 200)}, is ${JSON.stringify(after[name]).slice(0, 200)}`,
+        ),
     );
     return answer;
   }) as typeof cdp.send;

@@ -52,7 +52,8 @@ export async function run({ every = 1 } = {}): Promise<TrialResult> {
     for (const row of rows) {
       const { kind, url, expect, why } = row;
       const verdict = await verdictOf(world, row);
-      if (verdict !== expect) problems.push(`${kind} ${JSON.stringify(url.slice(0, 100))} is ${verdict}, not ${expect}: ${why}`);
+      if (verdict !== expect)
+        problems.push(`${kind} ${JSON.stringify(url.slice(0, 100))} is ${verdict}, not ${expect}: ${why}`);
       figures.rows++;
       figures[expect]++;
     }
@@ -62,7 +63,8 @@ export async function run({ every = 1 } = {}): Promise<TrialResult> {
   const isBlocked = (row: Vector) => row.expect === 'blocked';
   await judge(spelt.filter(isBlocked), judgeTarget);
   figures.lookups_for_literals = dns.queries.length;
-  if (dns.queries.length > 0) problems.push(`refused by spelling, yet looked up: ${dns.queries.map(({ name }) => name).join(', ')}`);
+  if (dns.queries.length > 0)
+    problems.push(`refused by spelling, yet looked up: ${dns.queries.map(({ name }) => name).join(', ')}`);
   await judge(ofKind('webhook'), judgeWebhook);
   await judge(ofKind('proxy-server'), judgeProxy);
   dns.set('example.com', [PUBLIC]);
@@ -80,7 +82,8 @@ export async function run({ every = 1 } = {}): Promise<TrialResult> {
 /** Refused before anything was asked, or let through to the proxy. */
 async function judgeTarget(world: World, row: Vector): Promise<string> {
   const answer = await submitThroughProxy(world, row.url);
-  if (answer.status === 400) return answer.body.error.code === 'invalid_request' ? 'blocked' : String(answer.body.error.code);
+  if (answer.status === 400)
+    return answer.body.error.code === 'invalid_request' ? 'blocked' : String(answer.body.error.code);
   return reachedProxy(world, row.url, answer);
 }
 
@@ -100,7 +103,9 @@ function reachedProxy({ proxy }: World, text: string, answer: Answer): string {
   const url = new URL(/^https?:/i.test(text) ? text : `https://${text}`);
   const port = url.port || (url.protocol === 'https:' ? 443 : 80);
   const byTunnel = `CONNECT ${url.hostname}:${port}`;
-  const asked = proxy.asked.some((line) => line === byTunnel || (url.protocol === 'http:' && line.startsWith(`GET http://${url.host}/`)));
+  const asked = proxy.asked.some(
+    (line) => line === byTunnel || (url.protocol === 'http:' && line.startsWith(`GET http://${url.host}/`)),
+  );
   return asked ? 'allowed' : said(answer);
 }
 
@@ -132,7 +137,11 @@ async function judgeRedirect({ service, site, canary }: World, row: Vector): Pro
   if (end.port !== '') end.port = new URL(service.url).port;
   else if (end.hostname === '127.0.0.1') end.port = String(canary.port);
   const path = redirectPath(kind, Number(searchParams.get('n') ?? 1), end.href);
-  const answer = await service.post({ url: `http://public.stub.example.com:${site.port}${path}`, ...SMALL, delay: 1_000 });
+  const answer = await service.post({
+    url: `http://public.stub.example.com:${site.port}${path}`,
+    ...SMALL,
+    delay: 1_000,
+  });
   const { code, message } = answer.body.error ?? {};
   return code === 'navigation_failed' && NOT_PUBLIC.test(message) ? 'blocked' : said(answer);
 }
@@ -147,7 +156,15 @@ async function judgeBypass({ service, dns, proxy, site, canary }: World, row: Ve
   return canary.connections === 0 && answer.body.data.blocked_requests >= PRIVATE_HOSTS.length ? 'blocked' : 'allowed';
 }
 
-const PRIVATE_HOSTS = ['127.0.0.1', '[::1]', 'localhost', 'db.internal', 'intranet', 'example.com', 'nowhere.example.net'];
+const PRIVATE_HOSTS = [
+  '127.0.0.1',
+  '[::1]',
+  'localhost',
+  'db.internal',
+  'intranet',
+  'example.com',
+  'nowhere.example.net',
+];
 
 function answerPage(canary: Pick<PlainSite, 'port'>, ...[request, response]: Parameters<typeof answerRedirect>): void {
   if (request.url !== '/private') return void answerRedirect(request, response);
@@ -160,7 +177,9 @@ async function tellApart({ service }: World): Promise<string[]> {
   const names = ['lvh.me', 'nx.stub.example.com', 'nowhere.invalid', 'shop.test'];
   const targets = await Promise.all(names.map((name) => service.post({ url: `http://${name}/`, ...SMALL })));
   const webhook = (name: string) => ({ url: `https://${name}/hook`, secret: SECRET });
-  const hooks = await Promise.all(names.map((name) => service.post({ url: 'http://x.example.com/', webhook: webhook(name) })));
+  const hooks = await Promise.all(
+    names.map((name) => service.post({ url: 'http://x.example.com/', webhook: webhook(name) })),
+  );
   return [targets, hooks].flatMap((answers) => {
     const [first, ...others] = answers.map(({ status, body }, index) =>
       JSON.stringify([status, body])

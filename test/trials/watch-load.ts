@@ -19,7 +19,16 @@ import { anotherKey, aTrialDir, type ServerProcess, startServerProcess } from '.
 import { type Fault, faultsOf, firstOf, type TrialResult, until } from './trial-result.js';
 
 /** Watches that sleep, and for how long they are measured; watches that are due at once, and captures of another account meanwhile. */
-const AS_PROMISED = { sleeping: 10_000, seconds: 60, due: 1_000, captures: 60, coreShare: 0.01, turnMs: 20, slower: 1.5, same: 100 };
+const AS_PROMISED = {
+  sleeping: 10_000,
+  seconds: 60,
+  due: 1_000,
+  captures: 60,
+  coreShare: 0.01,
+  turnMs: 20,
+  slower: 1.5,
+  same: 100,
+};
 const FAR_MS = 365 * 86_400_000;
 
 export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<TrialResult> {
@@ -28,7 +37,8 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
   using dir = aTrialDir();
   await using meter = await buildProgram(new URL('loop-meter.ts', import.meta.url));
   const turns = join(dir.dataDir, 'turns');
-  const start = () => startServerProcess({ ...dir, preload: meter.file, env: { LOOP_METER: turns, STILLFRAME_CONCURRENCY: '4' } });
+  const start = () =>
+    startServerProcess({ ...dir, preload: meter.file, env: { LOOP_METER: turns, STILLFRAME_CONCURRENCY: '4' } });
   let server = start();
   let door = await server.door();
   const { key } = door;
@@ -47,7 +57,11 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
   await server.ready;
   const idle = await measure();
   await server.end('SIGTERM');
-  await addWatches(dir.dataDir, { count: options.sleeping, url: site.url('/static'), nextAt: () => Date.now() + FAR_MS });
+  await addWatches(dir.dataDir, {
+    count: options.sleeping,
+    url: site.url('/static'),
+    nextAt: () => Date.now() + FAR_MS,
+  });
   server = start();
   door = { url: (await server.door()).url, key };
   const turnsBefore = longest(turns).count;
@@ -69,7 +83,11 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
   await until(async () => (await runOf(door, sameId)) !== null, 600_000, 500);
   for (let nth = 0; nth < options.same; nth++) {
     const id = await startRun(door, sameId);
-    await until(async () => (await runOf(door, sameId))?.id === id && (await runOf(door, sameId))?.ended_at !== null, 60_000, 50);
+    await until(
+      async () => (await runOf(door, sameId))?.id === id && (await runOf(door, sameId))?.ended_at !== null,
+      60_000,
+      50,
+    );
     if ((await runOf(door, sameId))?.state !== 'unchanged') told++;
   }
   await server.end('SIGTERM');
@@ -81,14 +99,16 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
     [`${told} of ${options.same} runs of the same page are not "unchanged"`, told > 0],
   ] satisfies Fault[]);
   const figures = {
-    ...{
-      idle_percent: Number((idle * 100).toFixed(3)),
-      core_percent: Number((share * 100).toFixed(3)),
-      longest_turn_asleep_ms: asleep.ms,
-      longest_turn_due_ms: firing.ms,
-      longest_turn_alone_ms: turnAlone,
-    },
-    ...{ p95_alone_ms: alone, p95_busy_ms: busy, ratio: Number((busy / alone).toFixed(2)), runs_left_after: left, same_told: told },
+    idle_percent: Number((idle * 100).toFixed(3)),
+    core_percent: Number((share * 100).toFixed(3)),
+    longest_turn_asleep_ms: asleep.ms,
+    longest_turn_due_ms: firing.ms,
+    longest_turn_alone_ms: turnAlone,
+    p95_alone_ms: alone,
+    p95_busy_ms: busy,
+    ratio: Number((busy / alone).toFixed(2)),
+    runs_left_after: left,
+    same_told: told,
   };
   return { figures, problems };
 }
@@ -100,7 +120,10 @@ async function p95(door: Door, url: string, captures: number): Promise<number> {
 }
 
 /** Enters watches of the first key, as if they had been made long ago. @returns their ids */
-async function addWatches(dataDir: string, { count, url, nextAt }: { count: number; url: string; nextAt(): number }): Promise<string[]> {
+async function addWatches(
+  dataDir: string,
+  { count, url, nextAt }: { count: number; url: string; nextAt(): number },
+): Promise<string[]> {
   await using store = await openAt(dataDir);
   const [key] = await store.listKeys();
   if (key === undefined) throw new Error('there is no key');
@@ -128,7 +151,9 @@ async function ask(door: Door, path: string, method = 'GET') {
     method,
     headers: { authorization: `Bearer ${door.key}`, 'content-type': 'application/json' },
   });
-  return ((await response.json()) as { data: { id: string; runs?: { id: string; state: string; ended_at: number | null }[] } }).data;
+  return (
+    (await response.json()) as { data: { id: string; runs?: { id: string; state: string; ended_at: number | null }[] } }
+  ).data;
 }
 
 const startRun = async (door: Door, id: string) => (await ask(door, `/v1/watches/${id}/run`, 'POST')).id;

@@ -22,7 +22,9 @@ interface Kind {
 }
 
 const VICTIMS: Victim[] = ['browser', 'zygote', 'network', 'renderer'];
-const KINDS: Kind[] = VICTIMS.flatMap((victim) => (['SIGKILL', 'SIGSTOP'] as const).map((signal) => ({ victim, signal })));
+const KINDS: Kind[] = VICTIMS.flatMap((victim) =>
+  (['SIGKILL', 'SIGSTOP'] as const).map((signal) => ({ victim, signal })),
+);
 const BROWSERS = 2;
 const AT_ONCE = 4;
 /** Each page's last image takes so long: all are under way when the signal comes. */
@@ -52,7 +54,8 @@ export async function run({ rounds = 50, judge = 1, timeout = 6_000, kinds: want
     const image = `/image/40x40/336699.png?wait=${PAGE_MS}&of=${url.searchParams.get('of')}`;
     html(response, `<!doctype html><h1>Watched</h1><img src="${image}">`);
   });
-  const isWhole = async () => (await health(server)).body.data.ready_workers === BROWSERS && browsersOf(server.pid).length === BROWSERS;
+  const isWhole = async () =>
+    (await health(server)).body.data.ready_workers === BROWSERS && browsersOf(server.pid).length === BROWSERS;
   /** All browsers are ready, and were so a moment ago. */
   const steady = async (): Promise<void> => {
     let since: number | null = null;
@@ -65,10 +68,20 @@ export async function run({ rounds = 50, judge = 1, timeout = 6_000, kinds: want
     const began = performance.now();
     const jobs = firstOf(AT_ONCE).map(async (nth) => {
       const url = site.url(`/watched?of=${name}-${nth}`);
-      const { result, ...job } = await untilEnded(server, `jobs/${await submit(server, { url, timeout, cache_ttl: 0 })}`);
-      return { ms: performance.now() - began, attempts: job.attempts_made, end: result.ok ? job.state : result.error.code };
+      const { result, ...job } = await untilEnded(
+        server,
+        `jobs/${await submit(server, { url, timeout, cache_ttl: 0 })}`,
+      );
+      return {
+        ms: performance.now() - began,
+        attempts: job.attempts_made,
+        end: result.ok ? job.state : result.error.code,
+      };
     });
-    await surely('the pages', () => site.hits.filter(({ path }) => path.startsWith('/image/') && path.includes(name)).length === AT_ONCE);
+    await surely(
+      'the pages',
+      () => site.hits.filter(({ path }) => path.startsWith('/image/') && path.includes(name)).length === AT_ONCE,
+    );
     const candidates = browsersOf(server.pid).flatMap((browser) => victimsIn(browser, kind));
     const victim = candidates[Math.floor(Math.random() * candidates.length)] ?? 0;
     const hit = performance.now();
@@ -98,7 +111,8 @@ export async function run({ rounds = 50, judge = 1, timeout = 6_000, kinds: want
     }
   }
   const figures: TrialResult['figures'] = { rounds: done.length };
-  for (const kind of kinds) figures[`${kind.victim} ${kind.signal}`] = told(done.filter((round) => round.kind === kind));
+  for (const kind of kinds)
+    figures[`${kind.victim} ${kind.signal}`] = told(done.filter((round) => round.kind === kind));
   return { figures, problems };
 }
 

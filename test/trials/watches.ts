@@ -36,12 +36,18 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
   const random = seeded(options.seed);
   await using site = await startSite({ host: '127.0.0.2' });
   const versions = new Map<string, number>();
-  site.route('/watched', (_request, response, url) => html(response, `<h1>Version ${versions.get(url.search) ?? 0}</h1>`));
+  site.route('/watched', (_request, response, url) =>
+    html(response, `<h1>Version ${versions.get(url.search) ?? 0}</h1>`),
+  );
   const kills: number[] = [];
   await using receiver = await startReceiver();
   const env = {
-    ...{ STILLFRAME_WEBHOOK_ALLOW: receiver.origin, STILLFRAME_WEBHOOK_BACKOFF_MS: '200' },
-    ...{ STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2', STILLFRAME_CONCURRENCY: '8', STILLFRAME_SUBMIT_RATE: '0', STILLFRAME_READ_RATE: '0' },
+    STILLFRAME_WEBHOOK_ALLOW: receiver.origin,
+    STILLFRAME_WEBHOOK_BACKOFF_MS: '200',
+    STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2',
+    STILLFRAME_CONCURRENCY: '8',
+    STILLFRAME_SUBMIT_RATE: '0',
+    STILLFRAME_READ_RATE: '0',
   };
   await using ground = options.engine === 'postgres' ? await onPostgres(env) : onSqlite(env);
   const { servers } = ground;
@@ -59,7 +65,9 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
   const call = async (method: string, path: string, body?: unknown) => {
     for (;;) {
       const url = [...urls.values()].at(Math.floor(random() * urls.size));
-      const answer = url && (await callApi(url + path, key, { method, ...(body ? { body: JSON.stringify(body) } : {}) }).catch(() => null));
+      const answer =
+        url &&
+        (await callApi(url + path, key, { method, ...(body ? { body: JSON.stringify(body) } : {}) }).catch(() => null));
       if (answer && answer.status < 500) return answer.body.data;
       await pause(200);
     }
@@ -68,7 +76,10 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
   const ids: string[] = [];
   for (const nth of firstOf(options.watches)) {
     const { id } = await call('POST', '/v1/watches', {
-      ...{ name: `Page ${nth}`, request: { ...SMALL, url: site.url(`/watched?${nth}`) }, schedule: { every: '1m' }, keep: { runs: 1_000 } },
+      name: `Page ${nth}`,
+      request: { ...SMALL, url: site.url(`/watched?${nth}`) },
+      schedule: { every: '1m' },
+      keep: { runs: 1_000 },
       send: [{ webhook: { url: receiver.url(), secret: SECRET } }],
     });
     ids.push(id);
@@ -104,7 +115,11 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
   for (const id of ids) await call('PATCH', `/v1/watches/${id}`, { paused: true });
   const messagesOf = async (one: Run) =>
     (await call('GET', `/v1/watches/${one.watch_id}/runs/${one.id}`)).messages as { id: string; state: string }[];
-  const rested = await until(async () => (await allRuns()).every(({ ended_at: ended }) => ended !== null), REST_MS, 1_000);
+  const rested = await until(
+    async () => (await allRuns()).every(({ ended_at: ended }) => ended !== null),
+    REST_MS,
+    1_000,
+  );
   runs = await allRuns();
   const changed = runs.filter(({ state }) => state === 'changed');
   const problems: string[] = rested ? [] : ['runs have not ended'];
@@ -125,18 +140,14 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
     }
   }
   const figures = {
-    ...{
-      engine: options.engine,
-      runs: runs.length,
-      kills: kills.length,
-      states: tally(runs.map(({ state }) => state)),
-      changes: changed.length,
-    },
-    ...{
-      messages: receiver.requests.length,
-      told_twice_across_a_kill: twice,
-      captured_again: runs.filter(({ attempts }) => attempts > 1).length,
-    },
+    engine: options.engine,
+    runs: runs.length,
+    kills: kills.length,
+    states: tally(runs.map(({ state }) => state)),
+    changes: changed.length,
+    messages: receiver.requests.length,
+    told_twice_across_a_kill: twice,
+    captured_again: runs.filter(({ attempts }) => attempts > 1).length,
   };
   return { figures, problems };
 }
@@ -151,7 +162,8 @@ function onSqlite(env: Record<string, string>): Ground {
   const dir = aTrialDir();
   const servers: ServerProcess[] = [];
   return {
-    ...{ count: 1, servers },
+    count: 1,
+    servers,
     start: () => startServerProcess({ ...dir, env }),
     async [Symbol.asyncDispose]() {
       await servers[0]?.end('SIGTERM');
@@ -164,7 +176,8 @@ async function onPostgres(env: Record<string, string>): Promise<Ground> {
   const server = await startPostgres();
   const cluster = await aCluster(server.adminUrl);
   return {
-    ...{ count: 2, servers: [] },
+    count: 2,
+    servers: [],
     start: () => cluster.start(env),
     async [Symbol.asyncDispose]() {
       await cluster[Symbol.asyncDispose]();

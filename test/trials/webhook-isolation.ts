@@ -21,7 +21,13 @@ const SMALL = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 } };
  * @param options.hanging jobs whose callback hangs; `good` deliveries to another receiver, each at most `limitMs` late; `captures` on each server;
  * judge 0: the times of captures are told and not judged
  */
-export async function run({ hanging = 200, good = 100, captures = 400, limitMs = 1_000, judge = 1 }): Promise<TrialResult> {
+export async function run({
+  hanging = 200,
+  good = 100,
+  captures = 400,
+  limitMs = 1_000,
+  judge = 1,
+}): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   await using other = await startReceiver();
   const kept = { ...SMALL, url: site.url('/static'), cache_ttl: 600 };
@@ -29,7 +35,9 @@ export async function run({ hanging = 200, good = 100, captures = 400, limitMs =
   const figures: TrialResult['figures'] = {};
   for (const count of [1, 8]) {
     await using bad = allOf(await Promise.all(firstOf(count).map(() => startReceiver({ script: ['hang'] }))));
-    await using held = await startServer({ STILLFRAME_WEBHOOK_ALLOW: [other, ...bad.all].map(({ origin }) => origin).join(',') });
+    await using held = await startServer({
+      STILLFRAME_WEBHOOK_ALLOW: [other, ...bad.all].map(({ origin }) => origin).join(','),
+    });
     // They end first, since the server's own end waits for attempts that are running.
     await using _hanging = bad;
     // From one kept picture: their callbacks are all there is to do.
@@ -61,14 +69,16 @@ export async function run({ hanging = 200, good = 100, captures = 400, limitMs =
       if (status !== 200) problems.push(`a capture ended ${status} ${JSON.stringify(data)}`);
       return ms;
     };
-    for (let nth = 0; nth < (judge === 1 ? WARM_UP : 1); nth++) for (const server of [free, held]) await capture(server);
+    for (let nth = 0; nth < (judge === 1 ? WARM_UP : 1); nth++)
+      for (const server of [free, held]) await capture(server);
     const times = { free: [] as number[], held: [] as number[] };
     for (let nth = 0; nth < captures; nth++) {
       times.free.push(await capture(free));
       times.held.push(await capture(held));
     }
     const [without, beside] = [quantile(times.free, 0.95), quantile(times.held, 0.95)];
-    if (judge === 1 && beside > without * P95_RATIO) problems.push(`a capture's p95 is ${(beside / without).toFixed(3)} × that without`);
+    if (judge === 1 && beside > without * P95_RATIO)
+      problems.push(`a capture's p95 is ${(beside / without).toFixed(3)} × that without`);
     Object.assign(figures, {
       'attempts that hung': bad.all.reduce((sum, receiver) => sum + receiver.requests.length, 0),
       'p50 without and beside': `${Math.round(quantile(times.free, 0.5))} and ${Math.round(quantile(times.held, 0.5))} ms`,

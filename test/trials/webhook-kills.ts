@@ -80,5 +80,8 @@ export async function run({ rounds = 100, jobs: jobsPerKill = 6, seed = 20_261_1
   await last.end('SIGTERM');
   problems.push(...jobs.filter((job) => !acknowledged.has(job)).map((job) => `${job}: its event never arrived`));
   const { length: deliveries } = receiver.requests;
-  return { figures: { kills: rounds, jobs: jobs.length, deliveries, repeated: deliveries - deliveryIds.size }, problems };
+  return {
+    figures: { kills: rounds, jobs: jobs.length, deliveries, repeated: deliveries - deliveryIds.size },
+    problems,
+  };
 }

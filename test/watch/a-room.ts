@@ -15,7 +15,9 @@ export const MINUTE_MS = 60_000;
 export type Outcome = { shows: string; text?: string; tolerated?: true } | StoredError;
 
 export function anError(code: CaptureError['code'], retriable?: boolean): StoredError {
-  return toStoredError(new CaptureError({ code, message: `It is ${code}.`, ...(retriable === undefined ? {} : { retriable }) }));
+  return toStoredError(
+    new CaptureError({ code, message: `It is ${code}.`, ...(retriable === undefined ? {} : { retriable }) }),
+  );
 }
 
 export function aRoom(store: Store, user: Caller) {
@@ -26,7 +28,10 @@ export function aRoom(store: Store, user: Caller) {
   const submit = async (submission: Submission, context: SubmitContext) => {
     const { idempotencyKey } = context;
     const { options, identity } = submission;
-    const acceptance = await store.accept(aNewJob(user, { options, identity, idempotencyKey, enqueuedAt: room.now }), RULES);
+    const acceptance = await store.accept(
+      aNewJob(user, { options, identity, idempotencyKey, enqueuedAt: room.now }),
+      RULES,
+    );
     if (acceptance.kind === 'quota_exceeded') throw quotaExceeded(acceptance, room.now);
     const job = jobOf(acceptance);
     if (job.result !== null) return job;
@@ -36,7 +41,9 @@ export function aRoom(store: Store, user: Caller) {
     else {
       const { shows, text = '', tolerated } = room.page;
       const notes =
-        tolerated === undefined ? {} : { notes: { warnings: [{ code: 'target_error' as const, message: 'It answered 500.' }] } };
+        tolerated === undefined
+          ? {}
+          : { notes: { warnings: [{ code: 'target_error' as const, message: 'It answered 500.' }] } };
       const capture = aCapture({ format: 'png', inspection: { markdown: text, accessibleTree: '' }, ...notes });
       capture.artifact.sha256 = shows;
       shown.set(capture.artifact.name, shows);
@@ -51,19 +58,38 @@ export function aRoom(store: Store, user: Caller) {
       const size = { width: 1, height: 1 };
       const contentOf = (picture: typeof before) => (picture.kind === 'artifact' ? shown.get(picture.name) : undefined);
       const share = contentOf(before)?.split(' ')[0] === contentOf(after)?.split(' ')[0] ? 0 : 0.5;
-      return { comparison: { same: share === 0, share, pixels: 1, regions: [], before: size, after: size }, artifact: null };
+      return {
+        comparison: { same: share === 0, share, pixels: 1, regions: [], before: size, after: size },
+        artifact: null,
+      };
     },
   };
   const deps: RunDeps = {
-    ...{ store, submit, comparisons, rules, log: silentLog(), now: () => room.now },
+    store,
+    submit,
+    comparisons,
+    rules,
+    log: silentLog(),
+    now: () => room.now,
     runsAtOnce: async () => room.runsAtOnce,
     retryMs: [1_000, 2_000],
     onRunEnded: () => undefined,
   };
   const claims = new RunClaims(deps);
   const watches = new Watches({
-    ...{ store, rules, minimumMs: MINUTE_MS, max: 3, sendsMail: true, now: () => room.now, onDue: () => undefined, tell: async () => null },
-    egress: { judgeHost: async () => ({ ok: true, addresses: [] }), refusesLiterally: () => false, proxyProblem: () => null },
+    store,
+    rules,
+    minimumMs: MINUTE_MS,
+    max: 3,
+    sendsMail: true,
+    now: () => room.now,
+    onDue: () => undefined,
+    tell: async () => null,
+    egress: {
+      judgeHost: async () => ({ ok: true, addresses: [] }),
+      refusesLiterally: () => false,
+      proxyProblem: () => null,
+    },
     places: { baseUrl: 'https://shots.example' },
   });
   /** Does all that is due at this time, as the loop does. */

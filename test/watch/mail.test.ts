@@ -15,30 +15,71 @@ const picture = await sharp({ create: { width: 1_600, height: 900, channels: 3, 
   .toBuffer();
 
 const RUN: WatchRun = {
-  ...{ id: 'run_1', watchId: 'wat_1', accountId: 'acc_1', dueAt: NOW, cause: 'schedule', state: 'changed', attempt: 1, jobId: 'job_1' },
-  ...{ startedAt: NOW, endedAt: NOW + 900, share: 0.031, picture: 'a.png', changes: 'b.webp', error: null },
+  id: 'run_1',
+  watchId: 'wat_1',
+  accountId: 'acc_1',
+  dueAt: NOW,
+  cause: 'schedule',
+  state: 'changed',
+  attempt: 1,
+  jobId: 'job_1',
+  startedAt: NOW,
+  endedAt: NOW + 900,
+  share: 0.031,
+  picture: 'a.png',
+  changes: 'b.webp',
+  error: null,
   data: {
-    ...{ format: 'png', width: 1_600, height: 900, finalUrl: 'https://example.com/?a=1&b=<2>', sha256: '', pictures: [], text: null },
+    format: 'png',
+    width: 1_600,
+    height: 900,
+    finalUrl: 'https://example.com/?a=1&b=<2>',
+    sha256: '',
+    pictures: [],
+    text: null,
     diff: '-10 €\n+12 €',
   },
 };
 
 function aDefinition(email: object): WatchDefinition {
   const send = [{ email: { to: ['ada@example.com', 'bob@example.com'], ...email } }];
-  return parseWatch({ name: 'Sales <b>&', request: { url: 'example.com' }, schedule: { every: '1h' }, send }, { webhookAllow: [] });
+  return parseWatch(
+    { name: 'Sales <b>&', request: { url: 'example.com' }, schedule: { every: '1h' }, send },
+    { webhookAllow: [] },
+  );
 }
 
 async function aSender(given: { email?: object; refuse?: () => number | null } = {}) {
   const smtp = await startSmtpServer(given.refuse === undefined ? {} : { refuse: given.refuse });
   onTestFinished(() => smtp[Symbol.asyncDispose]());
   const signLink = (text: string) => text;
-  const mailer = openMailer({ smtpUrl: smtp.url, mailFrom: 'Watches <watches@stillframe.example>' }, { places, signLink });
+  const mailer = openMailer(
+    { smtpUrl: smtp.url, mailFrom: 'Watches <watches@stillframe.example>' },
+    { places, signLink },
+  );
   onTestFinished(() => mailer.close());
   const definition = aDefinition(given.email ?? {});
-  const watch = { id: 'wat_1', accountId: 'acc_1', keyId: 'key_1', definition, nextAt: null, createdAt: 1, updatedAt: 1 };
+  const watch = {
+    id: 'wat_1',
+    accountId: 'acc_1',
+    keyId: 'key_1',
+    definition,
+    nextAt: null,
+    createdAt: 1,
+    updatedAt: 1,
+  };
   const deps: SendDeps = {
-    ...{ places, mailer, log: silentLog(), now: () => NOW, wallNow: () => NOW, random: () => 0.5, version: '1', maxAttempts: 5 },
-    ...{ allowedOrigins: [], backoffMs: [5_000], timeoutMs: 1_000 },
+    places,
+    mailer,
+    log: silentLog(),
+    now: () => NOW,
+    wallNow: () => NOW,
+    random: () => 0.5,
+    version: '1',
+    maxAttempts: 5,
+    allowedOrigins: [],
+    backoffMs: [5_000],
+    timeoutMs: 1_000,
     egress: { fetch: () => Promise.reject(new Error('nothing else is sent')) },
     upload: () => Promise.reject(new Error('nothing is uploaded')),
     openPicture: async () => ({
@@ -58,26 +99,22 @@ async function aSender(given: { email?: object; refuse?: () => number | null } =
     sendMessage(
       deps,
       {
-        ...{
-          id: `dlv_${event}`,
-          watchId: 'wat_1',
-          runId: 'run_1',
-          accountId: 'acc_1',
-          target: 0,
-          recipient: 'place email ada@example.com',
-          kind: 'email',
-          event,
-        },
-        ...{
-          state: 'pending',
-          attempts: 0,
-          generation: 1,
-          dueAt: NOW,
-          lastStatus: null,
-          lastError: null,
-          lastAttemptAt: null,
-          deliveredAt: null,
-        },
+        id: `dlv_${event}`,
+        watchId: 'wat_1',
+        runId: 'run_1',
+        accountId: 'acc_1',
+        target: 0,
+        recipient: 'place email ada@example.com',
+        kind: 'email',
+        event,
+        state: 'pending',
+        attempts: 0,
+        generation: 1,
+        dueAt: NOW,
+        lastStatus: null,
+        lastError: null,
+        lastAttemptAt: null,
+        deliveredAt: null,
         ...more,
       },
       new AbortController().signal,
@@ -97,7 +134,9 @@ describe('the mail of a watch', () => {
       '<wat_1@stillframe.example>',
       '<wat_1@stillframe.example>',
     ]);
-    expect(raw).toMatch(/^List-Unsubscribe: <https:\/\/shots\.example\/v1\/watches\/wat_1\/unsubscribe\?to=ada%40example\.com&signature=/m);
+    expect(raw).toMatch(
+      /^List-Unsubscribe: <https:\/\/shots\.example\/v1\/watches\/wat_1\/unsubscribe\?to=ada%40example\.com&signature=/m,
+    );
     expect(raw).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click/m);
     expect(mail.text).toContain('“Sales <b>&” has changed: 3.1 % of its pixels.');
     expect(mail.text).toContain('History: https://shots.example/console/watch?id=wat_1');

@@ -34,7 +34,10 @@ describe('the times of a watch', () => {
     expect((await watches.read(user, watch.id)).next_run_at).toBe(NOON + 1_001 * MINUTE_MS);
   });
 
-  test('a time that comes while the run before has not ended is skipped, and tells nothing', async ({ store, user }) => {
+  test('a time that comes while the run before has not ended is skipped, and tells nothing', async ({
+    store,
+    user,
+  }) => {
     const { create, room, deps, watches, told } = aRoom(store, user);
     const watch = await create();
     await fireDue(deps);
@@ -63,7 +66,8 @@ describe('what runs tell', () => {
     const { create, next, told, room } = aRoom(store, user);
     const { id } = await create();
     const states: string[] = [];
-    for (const shows of ['one', 'one', 'two', 'two', 'two again', 'one']) states.push((await next(id, { shows })).state);
+    for (const shows of ['one', 'one', 'two', 'two', 'two again', 'one'])
+      states.push((await next(id, { shows })).state);
     expect(states).toEqual(['unchanged', 'unchanged', 'changed', 'unchanged', 'unchanged', 'changed']);
     expect(await told(id)).toEqual(['watch.changed', 'watch.changed']);
     expect(room.compared).toBe(3);
@@ -72,7 +76,10 @@ describe('what runs tell', () => {
   test('every run, for a report', async ({ store, user }) => {
     const { create, next, told } = aRoom(store, user);
     const { id } = await create({ report: 'always' });
-    expect([(await next(id, { shows: 'one' })).state, (await next(id, { shows: 'one' })).state]).toEqual(['reported', 'reported']);
+    expect([(await next(id, { shows: 'one' })).state, (await next(id, { shows: 'one' })).state]).toEqual([
+      'reported',
+      'reported',
+    ]);
     expect(await told(id)).toEqual(['watch.report', 'watch.report']);
   });
 
@@ -82,7 +89,10 @@ describe('what runs tell', () => {
     await next(id, { shows: 'one', text: 'Price\n10 €' });
     expect(await next(id, { shows: 'two', text: 'Price\n10 €' })).toMatchObject({ state: 'unchanged', share: null });
     const changed = await next(id, { shows: 'two', text: 'Price\n12 €' });
-    expect([changed.state, changed.diff?.split('\n').filter((line) => /^[-+][^-+]/.test(line))]).toEqual(['changed', ['-10 €', '+12 €']]);
+    expect([changed.state, changed.diff?.split('\n').filter((line) => /^[-+][^-+]/.test(line))]).toEqual([
+      'changed',
+      ['-10 €', '+12 €'],
+    ]);
   });
 
   test('a difference from the approved run once, until another run is approved', async ({ store, user }) => {
@@ -130,9 +140,16 @@ describe('what runs tell', () => {
     room.page = { shows: 'one' };
     room.now += 1_000;
     await work();
-    expect((await watches.runs(user, id, { before: null, limit: 1 })).runs[0]).toMatchObject({ state: 'unchanged', attempts: 2 });
+    expect((await watches.runs(user, id, { before: null, limit: 1 })).runs[0]).toMatchObject({
+      state: 'unchanged',
+      attempts: 2,
+    });
     await watches.run(user, id);
-    expect(await next(id, anError('render_timeout'))).toMatchObject({ state: 'failed', attempts: 3, error: { code: 'render_timeout' } });
+    expect(await next(id, anError('render_timeout'))).toMatchObject({
+      state: 'failed',
+      attempts: 3,
+      error: { code: 'render_timeout' },
+    });
     await watches.run(user, id);
     expect(await next(id, anError('target_error', false))).toMatchObject({ state: 'failed', attempts: 1 });
   });
@@ -143,7 +160,9 @@ describe('what runs tell', () => {
     const { id } = await create();
     await next(id, { shows: 'one' });
     const skipped = [await next(id, { shows: 'one' }), await next(id, { shows: 'one' })];
-    expect(skipped.map(({ state, error }) => [state, error?.code])).toEqual(Array(2).fill(['skipped', 'quota_exceeded']));
+    expect(skipped.map(({ state, error }) => [state, error?.code])).toEqual(
+      Array(2).fill(['skipped', 'quota_exceeded']),
+    );
     await store.setQuota(user.accountName, null);
     expect((await next(id, { shows: 'one' })).state).toBe('unchanged');
     expect(await told(id)).toEqual(['watch.failed', 'watch.recovered']);
@@ -162,7 +181,15 @@ describe('claims', () => {
     room.now += 100_000;
     const taken = await claims.next();
     expect([claimed?.run.id === taken?.run.id, claimed?.claim === taken?.claim]).toEqual([true, false]);
-    const ended = { state: 'failed', share: null, picture: null, changes: null, data: null, error: null, failures: 1 } as const;
+    const ended = {
+      state: 'failed',
+      share: null,
+      picture: null,
+      changes: null,
+      data: null,
+      error: null,
+      failures: 1,
+    } as const;
     const watch = await watches.find(user, id);
     const end = (claim = '') =>
       store.endRun(
@@ -191,7 +218,9 @@ describe('claims', () => {
     const { create, next, watches, room } = aRoom(store, user);
     const { id } = await create({ report: 'always' });
     const run = await next(id, { shows: 'one' });
-    const claims = await Promise.all(['a', 'b'].map((claim) => store.claimMessage(user.accountId, claim, room.now, 1_000)));
+    const claims = await Promise.all(
+      ['a', 'b'].map((claim) => store.claimMessage(user.accountId, claim, room.now, 1_000)),
+    );
     const [message] = claims.filter((found) => found !== null);
     expect([claims.filter((found) => found !== null).length, message?.event]).toEqual([1, 'watch.report']);
     const held = { id: message?.id ?? '', claim: claims[0] === null ? 'b' : 'a' };
@@ -204,11 +233,15 @@ describe('claims', () => {
 });
 
 describe('what is kept', () => {
-  test('runs by number and age, with their pictures, whatever the ordinary retention; the baseline always', async ({ store, user }) => {
+  test('runs by number and age, with their pictures, whatever the ordinary retention; the baseline always', async ({
+    store,
+    user,
+  }) => {
     const { create, next, watches, room } = aRoom(store, user);
     const { id } = await create({ keep: { runs: 2, days: 1 }, against: 'approved' });
     const names: string[] = [];
-    for (const shows of ['one', 'two', 'three', 'four']) names.push((await next(id, { shows })).picture_url?.split('/').at(-1) ?? '');
+    for (const shows of ['one', 'two', 'three', 'four'])
+      names.push((await next(id, { shows })).picture_url?.split('/').at(-1) ?? '');
     const kept = async () => (await watches.runs(user, id, { before: null, limit: 10 })).runs.length;
     expect(await kept()).toBe(3);
     const now = room.now + 1;
@@ -233,11 +266,22 @@ describe('what is kept', () => {
 });
 
 describe('changes', () => {
-  test('secrets are masked, kept where the mask is sent back, and a change to the same changes nothing', async ({ store, user }) => {
+  test('secrets are masked, kept where the mask is sent back, and a change to the same changes nothing', async ({
+    store,
+    user,
+  }) => {
     const { create, watches, room } = aRoom(store, user);
-    const request = { url: 'https://example.com/', headers: { cookie: 'a=b' }, http_credentials: { username: 'ada', password: 'secret' } };
+    const request = {
+      url: 'https://example.com/',
+      headers: { cookie: 'a=b' },
+      http_credentials: { username: 'ada', password: 'secret' },
+    };
     const watch = await create({ request });
-    expect(watch.request).toEqual({ ...request, headers: { cookie: '***' }, http_credentials: { username: 'ada', password: '***' } });
+    expect(watch.request).toEqual({
+      ...request,
+      headers: { cookie: '***' },
+      http_credentials: { username: 'ada', password: '***' },
+    });
     expect(watch.send).toEqual([{ webhook: { url: 'http://127.0.0.1:1/hook', secret: '***' } }]);
     room.now += 5;
     const { request: shown, send, name } = watch;
@@ -254,7 +298,11 @@ describe('changes', () => {
 test('a recipient is removed by a signed link, whoever changes the watch at the same time', async ({ store, user }) => {
   const { create, watches } = aRoom(store, user);
   const { id } = await create({ send: [{ email: { to: ['ada@example.com', 'bob@example.com'] } }] });
-  const asked = { to: 'ada@example.com', signature: store.signLink(unsubscribeText(id, 'ada@example.com')), confirmed: true };
+  const asked = {
+    to: 'ada@example.com',
+    signature: store.signLink(unsubscribeText(id, 'ada@example.com')),
+    confirmed: true,
+  };
   expect(await watches.unsubscribe(id, { ...asked, to: 'bob@example.com' })).toBeNull();
   const { updateWatch } = store;
   vi.spyOn(store, 'updateWatch').mockImplementationOnce(async (watch, readAt) => {

@@ -14,12 +14,32 @@ const berlin = (cron: string): Schedule => ({ cron, timezone: 'Europe/Berlin' })
 
 describe('the times of a pattern', () => {
   it.each([
-    ['a time that the clock skips comes after the change', '30 2 * * *', '2026-03-28T12:00Z', ['2026-03-29T01:00', '2026-03-30T00:30']],
-    ['a time that the clock has twice comes once', '30 2 * * *', '2026-10-24T12:00Z', ['2026-10-25T00:30', '2026-10-26T01:30']],
-    ['every hour comes in both', '0 * * * *', '2026-10-24T23:30Z', ['2026-10-25T00:00', '2026-10-25T01:00', '2026-10-25T02:00']],
+    [
+      'a time that the clock skips comes after the change',
+      '30 2 * * *',
+      '2026-03-28T12:00Z',
+      ['2026-03-29T01:00', '2026-03-30T00:30'],
+    ],
+    [
+      'a time that the clock has twice comes once',
+      '30 2 * * *',
+      '2026-10-24T12:00Z',
+      ['2026-10-25T00:30', '2026-10-26T01:30'],
+    ],
+    [
+      'every hour comes in both',
+      '0 * * * *',
+      '2026-10-24T23:30Z',
+      ['2026-10-25T00:00', '2026-10-25T01:00', '2026-10-25T02:00'],
+    ],
     ['eight in the morning stays it', '0 8 * * *', '2026-10-24T00:00Z', ['2026-10-24T06:00', '2026-10-25T07:00']],
     ['the leap day', '0 8 29 2 *', '2026-01-01T00:00Z', ['2028-02-29T07:00', '2032-02-29T07:00']],
-    ['months without the day are left out', '0 8 31 * *', '2026-03-31T12:00Z', ['2026-05-31T06:00', '2026-07-31T06:00']],
+    [
+      'months without the day are left out',
+      '0 8 31 * *',
+      '2026-03-31T12:00Z',
+      ['2026-05-31T06:00', '2026-07-31T06:00'],
+    ],
     ['the last day of a month', '0 8 L * *', '2028-02-01T00:00Z', ['2028-02-29T07:00', '2028-03-31T06:00']],
     ['names', '0 8 * JAN mon-tue', '2026-12-01T00:00Z', ['2027-01-04T07:00', '2027-01-05T07:00']],
     ['@daily', '@daily', '2026-10-24T12:00Z', ['2026-10-24T22:00', '2026-10-25T23:00']],
@@ -30,7 +50,12 @@ describe('the times of a pattern', () => {
   it('an interval counts hours, whatever the clock on the wall does, from its start on and until its end', () => {
     const schedule = { every: '12h' };
     expect(times(schedule, '2026-10-25T00:30Z', 2)).toEqual(['2026-10-25T12:00', '2026-10-26T00:00']);
-    const bounded = { schedule, startsAt: at('2026-01-01T08:30Z'), endsAt: at('2026-01-02T09:00Z'), createdAt: at('2025-12-01T00:00Z') };
+    const bounded = {
+      schedule,
+      startsAt: at('2026-01-01T08:30Z'),
+      endsAt: at('2026-01-02T09:00Z'),
+      createdAt: at('2025-12-01T00:00Z'),
+    };
     expect(nextTimes(bounded, 0, 9)).toEqual(['2026-01-01T08:30Z', '2026-01-01T20:30Z', '2026-01-02T08:30Z'].map(at));
     expect(nextTime({ ...bounded, schedule: berlin('0 8 * * *') }, 0)).toBe(at('2026-01-02T07:00Z'));
   });

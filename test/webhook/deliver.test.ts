@@ -33,7 +33,12 @@ function setUp(overrides: Partial<DeliverDeps> = {}) {
 
 function answering(status: number, headers: Record<string, string> = {}): DeliverDeps['egress'] {
   return {
-    fetch: async (): Promise<PublicResponse> => ({ status, headers: new Headers(headers), body: new Uint8Array(), truncated: false }),
+    fetch: async (): Promise<PublicResponse> => ({
+      status,
+      headers: new Headers(headers),
+      body: new Uint8Array(),
+      truncated: false,
+    }),
   };
 }
 
@@ -41,7 +46,10 @@ function failingWith(error: unknown): DeliverDeps['egress'] {
   return { fetch: () => Promise.reject(error) };
 }
 
-async function outcomeOf(overrides: Partial<DeliverDeps>, due: Partial<DueDelivery> = {}): Promise<AttemptOutcome | undefined> {
+async function outcomeOf(
+  overrides: Partial<DeliverDeps>,
+  due: Partial<DueDelivery> = {},
+): Promise<AttemptOutcome | undefined> {
   const { store, deps } = setUp(overrides);
   await deliver(deps, aDueDelivery(due), NEVER);
   return store.outcomes.at(-1)?.outcome;
@@ -60,10 +68,18 @@ test('an attempt posts the signed payload of a completed capture', async () => {
   expect(request && hasValidSignature(request, 'whsec_another_secret')).toBe(false);
   const cdnUrl = 'https://shots.example/artifacts/abcdefghijklmnopqrstuvwxyz012345.webp';
   expect(request?.payload).toEqual({
-    ...{ event: 'capture.completed', job_id: due.jobId, request_id: due.job.requestId, ok: true, mode: 'sync', attempts_made: 1 },
+    event: 'capture.completed',
+    job_id: due.jobId,
+    request_id: due.job.requestId,
+    ok: true,
+    mode: 'sync',
+    attempts_made: 1,
     data: expect.objectContaining({ cdn_url: cdnUrl, width: 2560 }),
-    ...{ duration_ms: 321, enqueued_at: 1_700_000_000_000, completed_at: 1_700_000_001_000 },
-    ...{ delivery_id: due.deliveryId, delivery_generation: 1 },
+    duration_ms: 321,
+    enqueued_at: 1_700_000_000_000,
+    completed_at: 1_700_000_001_000,
+    delivery_id: due.deliveryId,
+    delivery_generation: 1,
   });
   expect(store.outcomes.at(-1)?.outcome).toEqual({ kind: 'delivered', status: 204 });
 });
@@ -135,9 +151,17 @@ test('Retry-After delays the next attempt, but makes none earlier', async () => 
 
 test('the last attempt fails for good, with its status and error', async () => {
   const spent = { attempt: 5, maxAttempts: 5 };
-  expect(await outcomeOf({ egress: answering(503) }, spent)).toEqual({ kind: 'failed', status: 503, error: 'The receiver answered 503.' });
+  expect(await outcomeOf({ egress: answering(503) }, spent)).toEqual({
+    kind: 'failed',
+    status: 503,
+    error: 'The receiver answered 503.',
+  });
   const error = 'The connection to the receiver failed.';
-  expect(await outcomeOf({ egress: failingWith(new Error('x')) }, spent)).toEqual({ kind: 'failed', status: null, error });
+  expect(await outcomeOf({ egress: failingWith(new Error('x')) }, spent)).toEqual({
+    kind: 'failed',
+    status: null,
+    error,
+  });
 });
 
 test('a refused address and a missing name are tried again with the same message', async () => {
@@ -178,7 +202,13 @@ test('an attempt makes one request, with limited time, size and origins, and no 
     },
   });
   expect(orders).toHaveLength(1);
-  expect(orders[0]).toMatchObject({ method: 'POST', timeoutMs: 1_234, maxBytes: 65_536, via: null, allowedOrigins: [] });
+  expect(orders[0]).toMatchObject({
+    method: 'POST',
+    timeoutMs: 1_234,
+    maxBytes: 65_536,
+    via: null,
+    allowedOrigins: [],
+  });
 });
 
 test('an attempt that a stop interrupts is not recorded, so that it is made again', async () => {
@@ -207,7 +237,21 @@ test.each([
   [60_000, ['Sun, 06 Nov 1994 08:50:37 GMT', 'Sunday, 06-Nov-94 08:50:37 GMT', 'Sun Nov  6 08:50:37 1994']],
   [2_099_000, ['2099']],
   [3_600_000, ['3600', '3601', '99999999999999999999999999', 'Sun, 06 Nov 1994 12:50:37 GMT']],
-  [0, ['0', '-5', '1.5', '1e9', 'soon', 'busy 2099', '', null, 'Sun, 06 Nov 1994 08:00:00 GMT', 'Sun, 99 Nov 1994 99:99:99 GMT']],
+  [
+    0,
+    [
+      '0',
+      '-5',
+      '1.5',
+      '1e9',
+      'soon',
+      'busy 2099',
+      '',
+      null,
+      'Sun, 06 Nov 1994 08:00:00 GMT',
+      'Sun, 99 Nov 1994 99:99:99 GMT',
+    ],
+  ],
 ])('%d ms is the wait for Retry-After %j', (wait, values) => {
   for (const value of values) expect(retryAfterMs(value, LONG_AGO), `${value}`).toBe(wait);
 });

@@ -13,6 +13,7 @@ export function aDueDelivery(given: Partial<DueDelivery> = {}): DueDelivery {
 /** A store that records the outcomes of attempts, and when they were. */
 export function recordingStore() {
   const outcomes: { outcome: AttemptOutcome; at: number }[] = [];
-  const recordAttempt = async (_delivery: unknown, outcome: AttemptOutcome, at: number) => outcomes.push({ outcome, at }) > 0;
+  const recordAttempt = async (_delivery: unknown, outcome: AttemptOutcome, at: number) =>
+    outcomes.push({ outcome, at }) > 0;
   return { outcomes, recordAttempt };
 }

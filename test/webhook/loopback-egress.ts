@@ -25,7 +25,9 @@ async function fetchOnce(agent: Agent, order: PublicFetch): Promise<PublicRespon
   }
   return {
     status: response.statusCode,
-    headers: new Headers(Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)])),
+    headers: new Headers(
+      Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]),
+    ),
     body: Buffer.concat(chunks).subarray(0, order.maxBytes),
     truncated: size > order.maxBytes,
   };

@@ -14,7 +14,13 @@ const test = base.extend('delivery', async ({ store, user }) => {
   const { deliveryId } = await findDelivery(store, id);
   let wakes = 0;
   const deps = { store, now: () => NOON, onDeliveryDue: () => wakes++ };
-  return { id, deliver, deliveryId, wakes: () => wakes, redeliver: (etag: string, jobId = id) => redeliver(deps, jobId, etag) };
+  return {
+    id,
+    deliver,
+    deliveryId,
+    wakes: () => wakes,
+    redeliver: (etag: string, jobId = id) => redeliver(deps, jobId, etag),
+  };
 });
 
 const refusal = (reason: string) => ({ details: { reason } });
@@ -29,7 +35,17 @@ test('an ETag other than that of the generation is refused as generation_changed
   const { deliveryId: id } = delivery;
   await delivery.redeliver(`"${id}.1"`);
   await delivery.deliver();
-  for (const etag of [`"${id}.1"`, `"${id}.3"`, '"dlv_2.2"', `W/"${id}.2"`, '*', `${id}.2`, `"${id}.2", "x"`, `"${id}.02"`, '']) {
+  for (const etag of [
+    `"${id}.1"`,
+    `"${id}.3"`,
+    '"dlv_2.2"',
+    `W/"${id}.2"`,
+    '*',
+    `${id}.2`,
+    `"${id}.2", "x"`,
+    `"${id}.02"`,
+    '',
+  ]) {
     await expect(delivery.redeliver(etag), etag).rejects.toMatchObject(refusal('generation_changed'));
   }
   expect(await delivery.redeliver(`"${id}.2"`)).toMatchObject({ generation: 3 });

@@ -8,7 +8,13 @@ import { loopbackEgress } from './loopback-egress.js';
 
 const PICTURE = Buffer.from('the bytes of a picture');
 const NEVER = new AbortController().signal;
-const order = (url: string) => ({ jobId: 'job_1', accountId: 'acc_1', url, content: PICTURE, contentType: 'image/webp' });
+const order = (url: string) => ({
+  jobId: 'job_1',
+  accountId: 'acc_1',
+  url,
+  content: PICTURE,
+  contentType: 'image/webp',
+});
 
 const depsOf = (origin: string, over: Partial<UploadDeps> = {}): UploadDeps & AsyncDisposable => {
   const egress = loopbackEgress();
@@ -38,9 +44,24 @@ describe('an upload', () => {
   });
 
   it.each([
-    ['is tried again after 503 and a broken connection', [503, 'reset', 201] as const, { state: 'uploaded', status: 201, error: null }, 3],
-    ['is tried three times at most', [500] as const, { state: 'failed', status: 500, error: 'The receiver answered 500.' }, 3],
-    ['ends with the status of an answer whose body never ends', ['endless'] as const, { state: 'uploaded', status: 200 }, 1],
+    [
+      'is tried again after 503 and a broken connection',
+      [503, 'reset', 201] as const,
+      { state: 'uploaded', status: 201, error: null },
+      3,
+    ],
+    [
+      'is tried three times at most',
+      [500] as const,
+      { state: 'failed', status: 500, error: 'The receiver answered 500.' },
+      3,
+    ],
+    [
+      'ends with the status of an answer whose body never ends',
+      ['endless'] as const,
+      { state: 'uploaded', status: 200 },
+      1,
+    ],
     ['ends with a refusal', [403], { state: 'failed', error: 'The receiver answered 403.' }, 1],
     [
       'ends with a redirect',
@@ -59,14 +80,22 @@ describe('an upload', () => {
     await using receiver = await startUploadReceiver('127.0.0.1', ['hang']);
     await using deps = depsOf(receiver.origin, { totalMs: 99.5 });
     const error = 'The receiver did not answer in time.';
-    expect(await uploadPicture(deps, order(`${receiver.origin}/x`), NEVER)).toMatchObject({ state: 'failed', status: null, error });
+    expect(await uploadPicture(deps, order(`${receiver.origin}/x`), NEVER)).toMatchObject({
+      state: 'failed',
+      status: null,
+      error,
+    });
   });
 
   it('is not begun if its origin is no longer allowed', async () => {
     await using receiver = await startUploadReceiver('127.0.0.1');
     await using deps = depsOf('http://127.0.0.1:1');
     expect(await uploadPicture(deps, order(`${receiver.origin}/x?secret`), NEVER)).toEqual({
-      ...{ state: 'failed', url: `${receiver.origin}/x`, bytes: 22, attempts: 0, status: null },
+      state: 'failed',
+      url: `${receiver.origin}/x`,
+      bytes: 22,
+      attempts: 0,
+      status: null,
       error: "The address must be HTTPS, unless the server's operator lists its origin in STILLFRAME_WEBHOOK_ALLOW.",
     });
     expect(receiver.uploads).toEqual([]);

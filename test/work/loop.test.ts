@@ -37,9 +37,15 @@ function harness(overrides: Partial<LoopOptions<string>> = {}) {
     ...overrides,
   });
   return {
-    ...{ loop, backlog, started, slots, errors, claims: () => claims },
+    loop,
+    backlog,
+    started,
+    slots,
+    errors,
+    claims: () => claims,
     /** Ends a running task. */
-    end: (task: string, error?: Error) => (error === undefined ? ends.get(task)?.resolve() : ends.get(task)?.reject(error)),
+    end: (task: string, error?: Error) =>
+      error === undefined ? ends.get(task)?.resolve() : ends.get(task)?.reject(error),
   };
 }
 

@@ -63,18 +63,21 @@ test('a machine that was off for up to a day keeps its word about the time', () 
 test.each([
   ['ahead', 365 * DAY_MS],
   ['behind', -365 * DAY_MS],
-])('a clock that is a year %s of the last run makes nothing older until a day of running, over restarts', (_, aheadMs) => {
-  const first = nextRun(aClock().clock.keep(), aheadMs);
-  expect(first.clock.now()).toBe(Math.max(NOON, NOON + aheadMs));
-  expect(first.clock.cautious()).toBe(Math.min(NOON, NOON + aheadMs));
-  first.pass(DAY_MS / 2);
-  const second = nextRun(first.clock.keep(), aheadMs);
-  second.pass(DAY_MS / 2 - 1);
-  expect(second.clock.keep().doubt).toMatchObject({ aheadMs });
-  expect(second.clock.cautious()).toBe(Math.min(NOON + DAY_MS - 1, NOON + DAY_MS - 1 + aheadMs));
-  second.pass(1);
-  expect([second.clock.cautious(), second.clock.keep().doubt]).toEqual([second.hands.wall, null]);
-});
+])(
+  'a clock that is a year %s of the last run makes nothing older until a day of running, over restarts',
+  (_, aheadMs) => {
+    const first = nextRun(aClock().clock.keep(), aheadMs);
+    expect(first.clock.now()).toBe(Math.max(NOON, NOON + aheadMs));
+    expect(first.clock.cautious()).toBe(Math.min(NOON, NOON + aheadMs));
+    first.pass(DAY_MS / 2);
+    const second = nextRun(first.clock.keep(), aheadMs);
+    second.pass(DAY_MS / 2 - 1);
+    expect(second.clock.keep().doubt).toMatchObject({ aheadMs });
+    expect(second.clock.cautious()).toBe(Math.min(NOON + DAY_MS - 1, NOON + DAY_MS - 1 + aheadMs));
+    second.pass(1);
+    expect([second.clock.cautious(), second.clock.keep().doubt]).toEqual([second.hands.wall, null]);
+  },
+);
 
 test('a clock that differs otherwise than in the last run is doubted anew, one that is right again is trusted', () => {
   const first = nextRun(aClock().clock.keep(), MONTH_MS);
@@ -87,7 +90,11 @@ test('a clock that differs otherwise than in the last run is doubted anew, one t
 test('an accepted clock is trusted at once', () => {
   const { clock, hands } = nextRun(aClock().clock.keep(), MONTH_MS);
   clock.accept();
-  expect([clock.now(), clock.cautious(), clock.keep()]).toEqual([hands.wall, hands.wall, { trusted: hands.wall, doubt: null }]);
+  expect([clock.now(), clock.cautious(), clock.keep()]).toEqual([
+    hands.wall,
+    hands.wall,
+    { trusted: hands.wall, doubt: null },
+  ]);
 });
 
 test('it measures how long something took, whichever jumps are between, before and after', () => {

@@ -124,7 +124,13 @@ async function captureAll(todo: readonly Shot[], run: ShotsRun, results: Map<Sho
       if (result.status === 'failed') counts.failed += 1;
       say(printable(describeResult(result)));
       if (result.status === 'failed' && run.annotates)
-        say(githubAnnotation({ file: run.file, line: shot.line, message: `${shot.name}: ${describeError(result.error)}` }));
+        say(
+          githubAnnotation({
+            file: run.file,
+            line: shot.line,
+            message: `${shot.name}: ${describeError(result.error)}`,
+          }),
+        );
     }
   };
   await Promise.all(Array.from({ length: Math.min(config.concurrency, todo.length) }, lane));
@@ -156,9 +162,13 @@ async function captureRepeatedly(shot: Shot, { capture, signal, say }: Repetitio
 }
 
 /** Opens a browser on this machine, or nothing if a server captures. */
-async function openBackend(run: ShotsRun, say: LocalParts['say']): Promise<Pick<Repetition, 'capture'> & AsyncDisposable> {
+async function openBackend(
+  run: ShotsRun,
+  say: LocalParts['say'],
+): Promise<Pick<Repetition, 'capture'> & AsyncDisposable> {
   const { config, server, publicOnly, network, signal } = run;
-  if (server !== null) return { capture: (shot) => captureThere(shot, server, signal), [Symbol.asyncDispose]: async () => undefined };
+  if (server !== null)
+    return { capture: (shot) => captureThere(shot, server, signal), [Symbol.asyncDispose]: async () => undefined };
   const zone = newPageZone();
   const engine = await Engine.open(config, {
     allowDestinations: allowedOnThisMachine(config, { publicOnly, zone }),
@@ -199,7 +209,16 @@ async function captureThere(
   signal: AbortSignal,
 ) {
   const target: CaptureTarget = options.html === null ? page : { kind: 'html' };
-  const order = { server: server.url, key: server.key, target, body: request, file: path, force: true, readStdin: noInput, signal };
+  const order = {
+    server: server.url,
+    key: server.key,
+    target,
+    body: request,
+    file: path,
+    force: true,
+    readStdin: noInput,
+    signal,
+  };
   const picture = await captureOnServer(order);
   const { cdn_url: _where, ...facts } = picture;
   return { description: describePicture(output, picture), facts };
@@ -216,6 +235,8 @@ function describeResult(result: ShotResult): string {
 }
 
 function portsOf(shots: readonly Shot[]): number[] {
-  const urls = shots.filter(({ target, options }) => target.kind === 'url' && options.html === null).map(({ options }) => options.url);
+  const urls = shots
+    .filter(({ target, options }) => target.kind === 'url' && options.html === null)
+    .map(({ options }) => options.url);
   return urls.map(ownPortOf).filter((port) => port !== null);
 }

@@ -36,8 +36,13 @@ export type ShotComparison = { shot: Shot; baseline: string } & (
  * @param replaced directory whose files are deleted
  * @throws UsageError that names the outputs
  */
-export function checkBaselines(shots: readonly Shot[], { dir, root, replaced }: { dir: string; root: string; replaced: string }): void {
-  const lost = shots.find((shot) => [shot.path, realPathOf(baselineOf(shot, dir, root))].some((path) => !leadsOut(replaced, path)));
+export function checkBaselines(
+  shots: readonly Shot[],
+  { dir, root, replaced }: { dir: string; root: string; replaced: string },
+): void {
+  const lost = shots.find((shot) =>
+    [shot.path, realPathOf(baselineOf(shot, dir, root))].some((path) => !leadsOut(replaced, path)),
+  );
   if (lost !== undefined) {
     throw new UsageError(
       `--report-dir: ${lost.output} or its baseline is in ${replaced}, which the report replaces. Name another directory.`,
@@ -56,7 +61,9 @@ export function checkBaselines(shots: readonly Shot[], { dir, root, replaced }: 
     const owner = owners.get(key);
     if (owner !== undefined) {
       const why = 'An output outside the working directory is known by its name alone: change one of the names.';
-      throw new UsageError(`--baseline: ${owner.output} and ${shot.output} would share the baseline ${baseline}. ${why}`);
+      throw new UsageError(
+        `--baseline: ${owner.output} and ${shot.output} would share the baseline ${baseline}. ${why}`,
+      );
     }
     owners.set(key, shot);
   }

@@ -13,7 +13,9 @@ const MARK = '<!doctype html><!-- contact sheet of stillframe multi -->';
 export function checkContactSheet(dir: string): string {
   const file = join(dir, 'index.html');
   if (!existsSync(file) || beginOf(file) === MARK) return file;
-  throw new UsageError(`${file} is not a contact sheet, and would be replaced by one: choose another --output-dir, or remove the file.`);
+  throw new UsageError(
+    `${file} is not a contact sheet, and would be replaced by one: choose another --output-dir, or remove the file.`,
+  );
 }
 
 /** Writes it in place of an earlier one. @throws OperatorError */
@@ -62,7 +64,8 @@ function entry(dir: string, result: ShotResult): string {
     return `<figure class="failed"><p>${escapeMarkup(why)}</p><figcaption>${page}</figcaption></figure>`;
   }
   const address = relative(dir, shot.path).split(sep).map(encodeURIComponent).join('/');
-  const facts = status === 'captured' ? `${result.facts.width} × ${result.facts.height} px` : 'kept from an earlier run';
+  const facts =
+    status === 'captured' ? `${result.facts.width} × ${result.facts.height} px` : 'kept from an earlier run';
   const link = `<a href="${address}">${escapeMarkup(shot.output)}</a>`;
   return `<figure>${shown(shot, address)}<figcaption>${page}<br>${link}, ${facts}</figcaption></figure>`;
 }

@@ -57,7 +57,8 @@ export function readShot(given: Fields, { defaults, tolerate, isPlainList }: Sho
   const note = (path: string, message: string) => void issues.push({ path, message });
   const own = fromShotScraper(given, defaults, note);
   const shot = readOwn(own, { defaults, tolerate, issues, note });
-  if (shot === null || issues.length > 0) return issues.map(({ path, message }) => ({ path: givenName(path, given), message }));
+  if (shot === null || issues.length > 0)
+    return issues.map(({ path, message }) => ({ path: givenName(path, given), message }));
   if (!isPlainList || !shot.isAutomatic || typeof own.url !== 'string' || shot.target.kind !== 'url') return shot;
   // The format of a picture without a name is shot-scraper's, unless something else says so.
   const isOwnFormat = withDefaults(own, defaults).format === undefined && own.animate === undefined;
@@ -69,7 +70,8 @@ export function readShot(given: Fields, { defaults, tolerate, isPlainList }: Sho
 /** The name that the file has for a field. */
 function givenName(path: string, given: Fields): string {
   const [first = '', ...rest] = path.split('.');
-  if (first === 'viewport' && rest.length === 1 && !(first in given) && (rest[0] ?? '') in given) return rest[0] ?? path;
+  if (first === 'viewport' && rest.length === 1 && !(first in given) && (rest[0] ?? '') in given)
+    return rest[0] ?? path;
   const name = Object.keys(ITS_NAMES).find((its) => ITS_NAMES[its] === first && its in given);
   return name === undefined || first in given ? path : [name, ...rest].join('.');
 }
@@ -92,7 +94,8 @@ function readOwn(own: Fields, { defaults, tolerate, issues, note }: Reading): Pa
   else if (own.file !== undefined || issues.some(({ path }) => path === 'url')) request.url = LOCAL_PAGE;
   const printed = printedOnPaper(request);
   const options = readOptions(printed, tolerate, issues);
-  if (options !== null && options.html !== null && typeof output !== 'string') note('output', 'is required with `html`');
+  if (options !== null && options.html !== null && typeof output !== 'string')
+    note('output', 'is required with `html`');
   if (options === null || issues.length > 0 || !isRetries(retries)) return null;
   const page = target ?? { kind: 'url', url: options.url };
   const name = page.kind === 'file' ? page.path : shownUrl(options);
@@ -163,7 +166,10 @@ function formatOf({ output, format }: Fields, note: Note): CaptureFormat | null 
   const named = formatOfName(output);
   if (named === undefined) note('output', `is "${output}": it ${EXTENSIONS}`);
   else if (named !== null && typeof format === 'string' && plainFormat(format) !== named) {
-    note('format', `is ${format}, and \`output\` is "${output}": give the file that extension, or leave \`format\` out`);
+    note(
+      'format',
+      `is ${format}, and \`output\` is "${output}": give the file that extension, or leave \`format\` out`,
+    );
   }
   return named ?? null;
 }
@@ -186,7 +192,11 @@ function readJsonFiles(request: Fields, note: Note): void {
 }
 
 /** Reads the options, and adds the API's problems to those found here. */
-function readOptions(request: Fields, tolerate: readonly ToleratedCode[], issues: RequestIssue[]): CaptureOptions | null {
+function readOptions(
+  request: Fields,
+  tolerate: readonly ToleratedCode[],
+  issues: RequestIssue[],
+): CaptureOptions | null {
   try {
     return readCapture(request, { tolerate, allowInsecureTls: true });
   } catch (error) {
@@ -202,5 +212,7 @@ function readOptions(request: Fields, tolerate: readonly ToleratedCode[], issues
 function withSuggestion(issue: RequestIssue): RequestIssue {
   if (issue.path.includes('.') || !issue.message.startsWith('Unknown field')) return issue;
   const meant = OWN_FIELDS.find((name) => distance(issue.path.toLowerCase(), name) <= Math.floor(name.length / 3));
-  return meant === undefined ? issue : { ...issue, message: `Unknown field \`${issue.path}\`. Did you mean \`${meant}\`?` };
+  return meant === undefined
+    ? issue
+    : { ...issue, message: `Unknown field \`${issue.path}\`. Did you mean \`${meant}\`?` };
 }

@@ -68,7 +68,12 @@ export function readShots(text: string, rules: ShotsRules): Shots {
   const shots: Shot[] = [];
   for (const item of layout.shots) {
     if (issues.isFull) break;
-    const shot = parseShot(item, { defaults: layout.defaults, rules, issues, isPlainList: urls === null && Array.isArray(yaml.value) });
+    const shot = parseShot(item, {
+      defaults: layout.defaults,
+      rules,
+      issues,
+      isPlainList: urls === null && Array.isArray(yaml.value),
+    });
     if (shot !== null) shots.push({ ...shot, place: item.path, line: yaml.lineOf(item.path) });
   }
   separateOutputs(shots, issues, rules);
@@ -111,7 +116,11 @@ class Issues {
 function layoutOf(value: unknown, issues: Issues): Layout {
   const layout: Layout = { shots: [], defaults: {}, server: null };
   if (!Array.isArray(value) && !isObject(value)) {
-    issues.add([], '', 'The file must be a list of shots, have `shots` with such a list, or have one URL in each line.');
+    issues.add(
+      [],
+      '',
+      'The file must be a list of shots, have `shots` with such a list, or have one URL in each line.',
+    );
     return layout;
   }
   const list = Array.isArray(value) ? value : value.shots;
@@ -130,11 +139,13 @@ function layoutOf(value: unknown, issues: Issues): Layout {
 
 function readTop(value: Fields, layout: Layout, issues: Issues): void {
   for (const name of Object.keys(value)) {
-    if (!TOP_FIELDS.includes(name)) issues.add([], name, `Unknown field \`${name}\`. Known fields: ${TOP_FIELDS.join(', ')}.`);
+    if (!TOP_FIELDS.includes(name))
+      issues.add([], name, `Unknown field \`${name}\`. Known fields: ${TOP_FIELDS.join(', ')}.`);
   }
   const { defaults, server } = value;
   if (isObject(defaults)) layout.defaults = defaults;
-  else if (defaults !== undefined && defaults !== null) issues.add([], 'defaults', 'must be fields that all shots share');
+  else if (defaults !== undefined && defaults !== null)
+    issues.add([], 'defaults', 'must be fields that all shots share');
   for (const name of ['url', 'file', 'html', 'output']) {
     if (name in layout.defaults) issues.add(['defaults'], name, 'belongs to a single shot');
   }
@@ -161,7 +172,8 @@ function parseShot(
     for (const { path: field, message } of shot) issues.add(placeOf(field, value, { path, defaults }), field, message);
     return null;
   }
-  if (rules.onServer && asksForSeveral(shot.options)) issues.add(path, '', 'Several pictures of a shot are not taken from a server.');
+  if (rules.onServer && asksForSeveral(shot.options))
+    issues.add(path, '', 'Several pictures of a shot are not taken from a server.');
   const output = resolveOutput(shot.output, rules);
   if ('path' in output) return { ...shot, ...output };
   issues.add(path, 'output', `is "${shot.output}": it ${output.problem}`);
@@ -216,7 +228,9 @@ function resolveOutput(output: string, { root, outputDir, allowOutside }: ShotsR
   const real = realPathOf(path);
   const isOutside = leadsOut(realpathSync(root), real);
   if (isOutside && !isAbsolute(output) && !allowOutside) {
-    return { problem: `leads out of ${outputDir ?? 'the working directory'}, to ${real}. Write the whole path, or add --allow-outside` };
+    return {
+      problem: `leads out of ${outputDir ?? 'the working directory'}, to ${real}. Write the whole path, or add --allow-outside`,
+    };
   }
   const obstacle = stat === null ? obstacleIn(dirname(real)) : noWriteTo(real);
   if (obstacle !== null) return { problem: `cannot be written: ${obstacle}` };

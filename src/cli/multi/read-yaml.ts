@@ -47,17 +47,34 @@ export function readYaml(text: string, file: string): YamlFile {
   const refuse = (problems: readonly { message: string; pos: [number, ...number[]] }[]) =>
     new ShotsError(
       file,
-      problems.map(({ message, pos }) => ({ path: '', line: lineAt(pos[0]), message: describeProblem(message), field: '' })),
+      problems.map(({ message, pos }) => ({
+        path: '',
+        line: lineAt(pos[0]),
+        message: describeProblem(message),
+        field: '',
+      })),
     );
   try {
     // The library's own check for repeated keys takes quadratic time.
-    const document = parseDocument(text, { lineCounter: lines, merge: true, logLevel: 'silent', prettyErrors: false, uniqueKeys: false });
-    const problems = [...document.errors, ...document.warnings, ...(document.errors.length > 0 ? [] : repeatedKeys(document))];
+    const document = parseDocument(text, {
+      lineCounter: lines,
+      merge: true,
+      logLevel: 'silent',
+      prettyErrors: false,
+      uniqueKeys: false,
+    });
+    const problems = [
+      ...document.errors,
+      ...document.warnings,
+      ...(document.errors.length > 0 ? [] : repeatedKeys(document)),
+    ];
     if (problems.length > 0) throw refuse(problems);
     const lineOf = (path: readonly string[]): number => {
       const parent = document.getIn(path.slice(0, -1), true);
       // A field is where its key is: its value may begin on a later line.
-      const pair = isMap(parent) ? parent.items.find(({ key }) => isScalar(key) && String(key.value) === path.at(-1)) : undefined;
+      const pair = isMap(parent)
+        ? parent.items.find(({ key }) => isScalar(key) && String(key.value) === path.at(-1))
+        : undefined;
       const node = pair?.key ?? document.getIn(path, true);
       if (isNode(node) && node.range) return lineAt(node.range[0]);
       return path.length === 0 ? 1 : lineOf(path.slice(0, -1));

@@ -16,7 +16,10 @@ export const ITS_NAMES: Readonly<Record<string, string>> = {
 /** Fields for what is not captured here, and the line to write instead. */
 const INSTEAD: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    ['selectors', 'selector_all', 'selectors_all'].map((name) => [name, 'write `selector: "…"` in a shot for each element']),
+    ['selectors', 'selector_all', 'selectors_all'].map((name) => [
+      name,
+      'write `selector: "…"` in a shot for each element',
+    ]),
   ),
   ...Object.fromEntries(
     ['js_selector', 'js_selectors', 'js_selector_all', 'js_selectors_all'].map((name) => [
@@ -52,8 +55,10 @@ export function fromShotScraper(shot: Fields, defaults: Fields, note: (path: str
     fields[ours] = fields[name];
     delete fields[name];
   }
-  if ((width === undefined && height === undefined) || 'viewport' in fields) return { ...fields, ...defined({ width, height }) };
-  const density = isObject(defaults.viewport) && 'deviceScaleFactor' in defaults.viewport ? {} : { deviceScaleFactor: 1 };
+  if ((width === undefined && height === undefined) || 'viewport' in fields)
+    return { ...fields, ...defined({ width, height }) };
+  const density =
+    isObject(defaults.viewport) && 'deviceScaleFactor' in defaults.viewport ? {} : { deviceScaleFactor: 1 };
   fields.viewport = { ...VIEW, ...density, ...defined({ width, height }) };
   if (height === undefined && fields.selector === undefined) fields.full_page ??= true;
   return fields;

@@ -36,19 +36,38 @@ export interface ShotsReport {
   shots: Record<string, unknown>[];
 }
 
-export function reportOf(results: readonly ShotResult[], durationMs: number, comparisons: readonly ShotComparison[] | null): ShotsReport {
+export function reportOf(
+  results: readonly ShotResult[],
+  durationMs: number,
+  comparisons: readonly ShotComparison[] | null,
+): ShotsReport {
   const count = (status: ShotResult['status']) => results.filter((result) => result.status === status).length;
   const [captured, skipped] = [count('captured'), count('skipped')];
-  const of = (status: ShotComparison['status']) => (comparisons ?? []).filter((comparison) => comparison.status === status).length;
+  const of = (status: ShotComparison['status']) =>
+    (comparisons ?? []).filter((comparison) => comparison.status === status).length;
   return {
     ok: captured + skipped === results.length && (comparisons ?? []).every(hasPassed),
     total: results.length,
-    ...{ captured, skipped, failed: count('failed'), not_run: count('not_run') },
+    captured,
+    skipped,
+    failed: count('failed'),
+    not_run: count('not_run'),
     ...(comparisons === null
       ? {}
-      : { compared: { same: of('same'), changed: of('changed'), new: of('new'), updated: of('updated'), failed: of('failed') } }),
+      : {
+          compared: {
+            same: of('same'),
+            changed: of('changed'),
+            new: of('new'),
+            updated: of('updated'),
+            failed: of('failed'),
+          },
+        }),
     duration_ms: Math.round(durationMs),
-    shots: results.map((result) => ({ ...toEntry(result), ...toComparison(comparisons?.find(({ shot }) => shot === result.shot)) })),
+    shots: results.map((result) => ({
+      ...toEntry(result),
+      ...toComparison(comparisons?.find(({ shot }) => shot === result.shot)),
+    })),
   };
 }
 
@@ -65,7 +84,11 @@ function toComparison(comparison: ShotComparison | undefined): Record<string, un
   if (comparison === undefined || comparison.status === 'not_captured') return {};
   const { status, baseline } = comparison;
   const facts =
-    status === 'same' || status === 'changed' ? comparison.comparison : status === 'failed' ? { message: comparison.message } : {};
+    status === 'same' || status === 'changed'
+      ? comparison.comparison
+      : status === 'failed'
+        ? { message: comparison.message }
+        : {};
   return { ...(hasPassed(comparison) ? {} : { ok: false }), comparison: { status, baseline, ...facts } };
 }
 

@@ -47,7 +47,10 @@ export class ShotsServer implements AsyncDisposable {
   private constructor(child: ChildProcess, group: number) {
     this.#child = child;
     this.#group = group;
-    this.#watchdog = spawn('/bin/sh', ['-c', WATCHDOG, String(group)], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+    this.#watchdog = spawn('/bin/sh', ['-c', WATCHDOG, String(group)], {
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
     this.#watchdog.on('error', () => undefined);
     this.#watchdog.unref();
     (this.#watchdog.stdin as unknown as { unref?(): void } | null)?.unref?.();
@@ -115,14 +118,23 @@ export function readServer(value: unknown, note: (field: string, message: string
   const fields: Fields = isObject(value) ? { command: undefined, ...value } : { command: value };
   const problems = Object.entries(fields).flatMap(([field, given]): [string, string][] => {
     const known = Object.hasOwn(FIELDS, field) ? FIELDS[field] : undefined;
-    if (known === undefined) return [[field, `Unknown field \`${field}\`. Known fields: ${Object.keys(FIELDS).join(', ')}.`]];
+    if (known === undefined)
+      return [[field, `Unknown field \`${field}\`. Known fields: ${Object.keys(FIELDS).join(', ')}.`]];
     const [isValid, rule] = known;
     return isValid(given) ? [] : [[field, rule]];
   });
-  const { command, url, port, timeout } = fields as { command: string | string[]; url?: string; port?: number; timeout?: number };
-  if (url !== undefined && port !== undefined) problems.push(['port', 'cannot be combined with `url`, which has a port of its own']);
+  const { command, url, port, timeout } = fields as {
+    command: string | string[];
+    url?: string;
+    port?: number;
+    timeout?: number;
+  };
+  if (url !== undefined && port !== undefined)
+    problems.push(['port', 'cannot be combined with `url`, which has a port of its own']);
   for (const [field, message] of problems) note(isObject(value) ? field : '', message);
-  return problems.length > 0 ? null : { command, url: url ?? null, port: port ?? null, timeoutMs: timeout ?? TIMEOUT_MS };
+  return problems.length > 0
+    ? null
+    : { command, url: url ?? null, port: port ?? null, timeoutMs: timeout ?? TIMEOUT_MS };
 }
 
 function isCommand(value: unknown): boolean {
@@ -144,7 +156,8 @@ type Place = string | number;
 /** Finds the places to wait for, and refuses if a program answers there already, since it would be captured in place of the command's. */
 async function silentPlaces({ url, port }: ServerOrder, shotPorts: readonly number[]): Promise<Place[]> {
   const wanted: Place[] = url !== null ? [url] : port !== null ? [port] : [...new Set(shotPorts)];
-  if (wanted.length === 0) throw new OperatorError('`server` needs `url` or `port`: no shot is on this machine, so its port is not known.');
+  if (wanted.length === 0)
+    throw new OperatorError('`server` needs `url` or `port`: no shot is on this machine, so its port is not known.');
   const taken = await Promise.all(wanted.map(answers));
   const silent = wanted.filter((_, index) => !taken[index]);
   if (silent.length > 0) return silent;
@@ -183,7 +196,11 @@ function failureOf(child: ChildProcess, output: () => string): Promise<never> {
     child.once('error', (error) => reject(new OperatorError(`\`server\` cannot be started: ${error.message}`)));
     child.once('close', (code, signal) => {
       if (code !== 0)
-        reject(new OperatorError(withOutput(`\`server\` ended (${signal ?? `exit code ${code}`}) before it answered.`, output())));
+        reject(
+          new OperatorError(
+            withOutput(`\`server\` ended (${signal ?? `exit code ${code}`}) before it answered.`, output()),
+          ),
+        );
     });
   });
   failed.catch(() => undefined);
@@ -225,7 +242,9 @@ function connects(host: string, port: number): Promise<boolean> {
 function silent(places: readonly Place[], timeoutMs: number, output: string): OperatorError {
   const addresses = places.map(describePlace).join(' and ');
   const way = 'Set `server.url` to the address that it serves, or `server.timeout` if it needs longer.';
-  return new OperatorError(withOutput(`\`server\` did not answer at ${addresses} within ${timeoutMs / 1_000} s. ${way}`, output));
+  return new OperatorError(
+    withOutput(`\`server\` did not answer at ${addresses} within ${timeoutMs / 1_000} s. ${way}`, output),
+  );
 }
 
 function withOutput(message: string, output: string): string {

@@ -12,7 +12,8 @@ export function readUrlList(text: string): YamlFile | null {
   const pages = lines
     .map((line, index) => ({ page: line.trim(), line: index + 1 }))
     .filter(({ page }) => page !== '' && !page.startsWith('#'));
-  const isList = pages.length > 0 && pages.every(({ page }) => PAGE.test(page) && /[./:]/.test(page) && !page.endsWith(':'));
+  const isList =
+    pages.length > 0 && pages.every(({ page }) => PAGE.test(page) && /[./:]/.test(page) && !page.endsWith(':'));
   if (!isList) return null;
   return { value: pages.map(({ page }) => ({ url: page })), lineOf: ([index]) => pages[Number(index)]?.line ?? 1 };
 }

@@ -68,7 +68,9 @@ ${text}
 
 function page(comparisons: readonly ShotComparison[], entries: readonly string[]): string {
   const count = (wanted: ShotComparison['status']) => comparisons.filter(({ status }) => status === wanted).length;
-  const counts = (['changed', 'new', 'failed', 'not_captured', 'updated', 'same'] as const).filter((status) => count(status) > 0);
+  const counts = (['changed', 'new', 'failed', 'not_captured', 'updated', 'same'] as const).filter(
+    (status) => count(status) > 0,
+  );
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -117,7 +119,10 @@ function junit(comparisons: readonly ShotComparison[]): string {
     const { shot } = comparison;
     const name = `    <testcase classname="stillframe" name="${escapeMarkup(`${shot.output} (${shot.name})`)}"`;
     if (hasPassed(comparison)) return `${name}/>`;
-    const summary = comparison.status === 'changed' ? `${percentOf(comparison.comparison.share)} changed` : labelOf(comparison.status);
+    const summary =
+      comparison.status === 'changed'
+        ? `${percentOf(comparison.comparison.share)} changed`
+        : labelOf(comparison.status);
     return `${name}>\n      <failure message="${escapeMarkup(summary)}">${escapeMarkup(describeShotComparison(comparison))}</failure>\n    </testcase>`;
   });
   return `<?xml version="1.0" encoding="UTF-8"?>

@@ -39,7 +39,10 @@ const length = z.union([z.number(), z.string()], { error: 'must be a length, suc
 
 /** Accepts only the values that are already our behavior. */
 function only<Value>(value: Value, instead: string): CompatibleField<unknown> {
-  return { read: (given) => (given === value || given === String(value) ? null : `can only be ${String(value)} here: ${instead}`) };
+  return {
+    read: (given) =>
+      given === value || given === String(value) ? null : `can only be ${String(value)} here: ${instead}`,
+  };
 }
 
 const VIEWPORT: Record<string, CompatibleField<Wanted>> = {
@@ -55,7 +58,8 @@ const GOTO: Record<string, CompatibleField<Wanted>> = {
   waitUntil: field(z.union([event.transform((one) => [one]), z.array(event)]), (events, wanted) => {
     if (events.length === 0) return;
     const idle = events.findLast((one) => one.startsWith('networkidle'));
-    if (!events.includes('load')) wanted.waitUntil = (events.includes('networkidle0') ? 'networkidle0' : idle) ?? 'domcontentloaded';
+    if (!events.includes('load'))
+      wanted.waitUntil = (events.includes('networkidle0') ? 'networkidle0' : idle) ?? 'domcontentloaded';
     // Every capture waits for the network for a while, as networkidle2 does.
     else wanted.waitUntil = events.includes('networkidle0') ? 'networkidle' : 'load';
   }),
@@ -72,7 +76,10 @@ const noPath = <Shape extends z.ZodRawShape>(shape: Shape) =>
 const hasSource = ({ url, content }: { url?: string | undefined; content?: string | undefined }) =>
   (url === undefined) !== (content === undefined);
 const styleTag = noPath(tagShape).refine(hasSource, 'must have either `url` or `content`');
-const scriptTag = noPath({ ...tagShape, type: text.optional() }).refine(hasSource, 'must have either `url` or `content`');
+const scriptTag = noPath({ ...tagShape, type: text.optional() }).refine(
+  hasSource,
+  'must have either `url` or `content`',
+);
 
 const cookie = z
   .strictObject(
@@ -95,9 +102,12 @@ const cookie = z
 type Cookie = z.output<typeof cookie>;
 
 const waitOptions = { timeout: ms.optional() };
-const BLOCK_ADS = field<Wanted, boolean>(bool, (value, { draft }) => Object.assign(draft, { block_ads: value, block_trackers: value }));
+const BLOCK_ADS = field<Wanted, boolean>(bool, (value, { draft }) =>
+  Object.assign(draft, { block_ads: value, block_trackers: value }),
+);
 const IGNORED: CompatibleField<Wanted> = { read: () => null };
-const NO_INTERCEPTORS = 'is not supported here: block requests with `rejectRequestPattern`, or capture `html` that has what the page needs';
+const NO_INTERCEPTORS =
+  'is not supported here: block requests with `rejectRequestPattern`, or capture `html` that has what the page needs';
 const USER_AGENT_RULE = 'must be a string: the client hints follow from it';
 const userAgentObject = z.strictObject({ userAgent: text }, USER_AGENT_RULE).transform(({ userAgent }) => userAgent);
 const userAgent = z.union([text, userAgentObject], USER_AGENT_RULE);
@@ -117,7 +127,10 @@ const COMMON: Record<string, CompatibleField<Wanted>> = {
     if (html === null) draft.headers = value;
   }),
   userAgent: put(userAgent, 'draft', 'user_agent'),
-  setJavaScriptEnabled: only(true, 'block scripts with `rejectResourceTypes: ["script"]`, which leaves those within the page'),
+  setJavaScriptEnabled: only(
+    true,
+    'block scripts with `rejectResourceTypes: ["script"]`, which leaves those within the page',
+  ),
   rejectResourceTypes: field(z.array(text), (types, { draft }) => {
     const known: readonly string[] = RESOURCE_TYPES.filter((type) => type !== 'frame');
     if (types.includes('document')) return 'cannot have document, which is the page itself';
@@ -132,7 +145,9 @@ const COMMON: Record<string, CompatibleField<Wanted>> = {
   }),
   requestInterceptors: field(z.tuple([], NO_INTERCEPTORS), () => null),
   addStyleTag: field(z.array(styleTag), (tags, wanted) =>
-    wanted.tags.push(...tags.map((tag): scripts.Tag => ({ ...tag, element: tag.url === undefined ? 'style' : 'link' }))),
+    wanted.tags.push(
+      ...tags.map((tag): scripts.Tag => ({ ...tag, element: tag.url === undefined ? 'style' : 'link' })),
+    ),
   ),
   addScriptTag: field(z.array(scriptTag), (tags, wanted) =>
     wanted.tags.push(...tags.map((tag): scripts.Tag => ({ ...tag, element: 'script' }))),
@@ -143,11 +158,18 @@ const COMMON: Record<string, CompatibleField<Wanted>> = {
   }),
   waitForFunction: field(
     z.strictObject({ fn: text.min(1), polling: z.union([text, z.number()]).optional(), ...waitOptions }),
-    ({ fn, timeout = null }, { waits }) => Object.assign(waits, { function: { test: scripts.untilFunction(fn), timeout } }),
+    ({ fn, timeout = null }, { waits }) =>
+      Object.assign(waits, { function: { test: scripts.untilFunction(fn), timeout } }),
   ),
   waitForSelector: field(
-    z.strictObject({ selector: text.min(1), hidden: bool.default(false), visible: bool.default(false), ...waitOptions }),
-    ({ timeout = null, ...what }, { waits }) => Object.assign(waits, { selector: { test: scripts.untilSelector(what), timeout } }),
+    z.strictObject({
+      selector: text.min(1),
+      hidden: bool.default(false),
+      visible: bool.default(false),
+      ...waitOptions,
+    }),
+    ({ timeout = null, ...what }, { waits }) =>
+      Object.assign(waits, { selector: { test: scripts.untilSelector(what), timeout } }),
   ),
   waitForEvent: field(z.strictObject({ event: text.min(1), ...waitOptions }), ({ event: name, timeout }, wanted) => {
     // browserless takes 0 for the default, here alone.
@@ -209,17 +231,32 @@ const WITH_FULL_PAGE = new Set(['fullPage', 'printBackground', 'tagged', 'timeou
 const PDF_OPTIONS: CompatibleField<Wanted> = {
   read: (value, wanted) => {
     const problem = object(PDF).read(value, wanted);
-    const other = wanted.draft.full_page === true ? Object.keys(value as object).find((name) => !WITH_FULL_PAGE.has(name)) : undefined;
+    const other =
+      wanted.draft.full_page === true
+        ? Object.keys(value as object).find((name) => !WITH_FULL_PAGE.has(name))
+        : undefined;
     if (other === undefined) return problem;
-    return [{ path: 'fullPage', message: `cannot be combined with \`${other}\`: the page is printed as one, as wide as the viewport` }];
+    return [
+      {
+        path: 'fullPage',
+        message: `cannot be combined with \`${other}\`: the page is printed as one, as wide as the viewport`,
+      },
+    ];
   },
 };
 
 const media = z.enum(['screen', 'print', '']);
-const ONLY_SCREEN = field<Wanted, string>(media, (value) => (value === 'print' ? 'can only be print for /pdf' : undefined));
+const ONLY_SCREEN = field<Wanted, string>(media, (value) =>
+  value === 'print' ? 'can only be print for /pdf' : undefined,
+);
 
 export const TABLES: Record<Endpoint, Record<string, CompatibleField<Wanted>>> = {
-  screenshot: { ...COMMON, emulateMediaType: ONLY_SCREEN, options: object(SCREENSHOT), selector: put(text.min(1), 'draft', 'selector') },
+  screenshot: {
+    ...COMMON,
+    emulateMediaType: ONLY_SCREEN,
+    options: object(SCREENSHOT),
+    selector: put(text.min(1), 'draft', 'selector'),
+  },
   pdf: { ...COMMON, emulateMediaType: put(orAbsent(media), 'pdf', 'media'), options: PDF_OPTIONS },
   content: { ...COMMON, emulateMediaType: ONLY_SCREEN },
 };
@@ -235,7 +272,11 @@ const FLAGS = z.array(text).transform((flags, context) => {
     if (name === 'proxy-server') asked.proxy = { server: value };
     else if (name === 'lang') asked.locale = value;
     else if (name === 'ignore-certificate-errors') asked.ignore_https_errors = true;
-    else context.addIssue({ code: 'custom', message: 'can only have --proxy-server, --lang and --ignore-certificate-errors here' });
+    else
+      context.addIssue({
+        code: 'custom',
+        message: 'can only have --proxy-server, --lang and --ignore-certificate-errors here',
+      });
   }
   return asked;
 });
@@ -245,7 +286,9 @@ const insecure = put<Wanted>(orAbsent(bool), 'draft', 'ignore_https_errors');
 /** The members of `launch`. They may stand in the query by themselves, as in version 1. */
 const LAUNCH: Record<string, CompatibleField<Wanted>> = {
   args: field(FLAGS, (asked, { draft }) => Object.assign(draft, asked)),
-  headless: { read: (given) => ([true, 'true', 'new', 'shell', ''].includes(given as string) ? null : 'must be true here') },
+  headless: {
+    read: (given) => ([true, 'true', 'new', 'shell', ''].includes(given as string) ? null : 'must be true here'),
+  },
   stealth: only(false, 'no browser is disguised here'),
   ignoreHTTPSErrors: insecure,
   acceptInsecureCerts: insecure,
@@ -289,7 +332,10 @@ function readLaunch(given: string): unknown {
 
 /** The query's fields; flags of Chromium, such as `--lang=de`, are together those of `args`. */
 function queryOf(query: URLSearchParams): Record<string, unknown> {
-  const pairs = [...query].map(([name, value]): [string, string] => [name, value === '' && name !== 'token' ? 'true' : value]);
+  const pairs = [...query].map(([name, value]): [string, string] => [
+    name,
+    value === '' && name !== 'token' ? 'true' : value,
+  ]);
   const flags = pairs.filter(([name]) => name.startsWith('--')).map(([name, value]) => `${name}=${value}`);
   const fields = Object.fromEntries(pairs.filter(([name]) => !name.startsWith('--')));
   return flags.length === 0 ? fields : { ...fields, args: flags };
@@ -305,7 +351,10 @@ const PATTERN_RULE =
 function globOf(pattern: string): string | null {
   const inner = pattern.replace(/^(?:\^?\.\*|\*)/, '').replace(/\.\*\$?$/, '');
   if (!/^(?:[^\\^$*+?()[\]{}|]|\.\*|\\[^a-zA-Z0-9*])+$/.test(inner)) return null;
-  return inner.replaceAll(/\.\*|\\(.)/g, (found, escaped: string | undefined) => escaped ?? (found === '.*' ? '*' : found));
+  return inner.replaceAll(
+    /\.\*|\\(.)/g,
+    (found, escaped: string | undefined) => escaped ?? (found === '.*' ? '*' : found),
+  );
 }
 
 /**
@@ -360,8 +409,11 @@ function newWanted() {
 /** Adds cookies to a capture request that has its `url`: those for other hosts than the page's go into its `storage_state`. */
 function addCookies(draft: Draft, cookies: readonly Cookie[]): void {
   const host = (typeof draft.url === 'string' ? readUrl(draft.url)?.hostname : undefined) ?? null;
-  const isOwn = ({ domain }: Cookie) => domain === undefined || (host !== null && cookieDomainProblem(domain, host) === null);
-  const own = cookies.filter(isOwn).map(({ httpOnly, sameSite, ...cookie }) => ({ ...cookie, http_only: httpOnly, same_site: sameSite }));
+  const isOwn = ({ domain }: Cookie) =>
+    domain === undefined || (host !== null && cookieDomainProblem(domain, host) === null);
+  const own = cookies
+    .filter(isOwn)
+    .map(({ httpOnly, sameSite, ...cookie }) => ({ ...cookie, http_only: httpOnly, same_site: sameSite }));
   const foreign = cookies.filter((cookie) => !isOwn(cookie));
   if (own.length > 0) draft.cookies = own;
   if (foreign.length > 0) draft.storage_state = { cookies: foreign };
@@ -385,10 +437,16 @@ function writeWaits(draft: Draft, wanted: Wanted): void {
   const until = wanted.html !== null && waitUntil.startsWith('networkidle') ? 'load' : waitUntil;
   draft.wait_until = bestAttempt ? 'domcontentloaded' : until;
   // The waits may begin later than the event comes.
-  const added = [...(awaited === null ? [] : [scripts.listenFor(awaited)]), ...(tags.length === 0 ? [] : [scripts.addTags(tags)])];
+  const added = [
+    ...(awaited === null ? [] : [scripts.listenFor(awaited)]),
+    ...(tags.length === 0 ? [] : [scripts.addTags(tags)]),
+  ];
   if (added.length > 0) draft.custom_js = added.join('\n');
   const loaded = bestAttempt && until !== 'domcontentloaded' ? [{ test: scripts.LOADED, timeout: gotoTimeout }] : [];
-  const all: scripts.Wait[] = [...loaded, ...[waits.function, waits.selector, waits.event].filter((wait) => wait !== undefined)];
+  const all: scripts.Wait[] = [
+    ...loaded,
+    ...[waits.function, waits.selector, waits.event].filter((wait) => wait !== undefined),
+  ];
   draft.timeout = timeoutOf(wanted, all);
   const expression = all.length === 0 ? null : scripts.untilAll(all, { goesOn: bestAttempt });
   const mayBeLate = !bestAttempt && all.some(({ timeout }) => (timeout ?? 0) > 0);

@@ -23,20 +23,32 @@ const ENDPOINTS: Endpoint[] = ['screenshot', 'pdf', 'content'];
 const PREFIXES = ['', '/chromium', '/chrome'];
 /** Routes of browserless that are not served, and the alternative to each. */
 const REFUSED = {
-  '/function': 'Scripts that drive a browser are not run here: use `addScriptTag`, or the `steps` of POST /v1/screenshot.',
+  '/function':
+    'Scripts that drive a browser are not run here: use `addScriptTag`, or the `steps` of POST /v1/screenshot.',
   '/download': 'Downloads are not kept here.',
   '/scrape': 'Elements are not listed here: use `inspect_page` of POST /v1/screenshot, or read the answer of /content.',
-  '/performance': 'Pages are not audited here: use `inspect_page` of POST /v1/screenshot, which has the times of the page.',
+  '/performance':
+    'Pages are not audited here: use `inspect_page` of POST /v1/screenshot, which has the times of the page.',
 };
-const NO_SOCKETS = 'No browser can be connected to here: use POST /screenshot, /pdf or /content, or the `steps` of POST /v1/screenshot.';
+const NO_SOCKETS =
+  'No browser can be connected to here: use POST /screenshot, /pdf or /content, or the `steps` of POST /v1/screenshot.';
 /** GET routes of browserless that are not served, and the alternative to each. */
 const REFUSED_READS = {
-  ...Object.fromEntries(['/json', '/json/version', '/json/list', '/json/new', '/json/protocol'].map((path) => [path, NO_SOCKETS])),
+  ...Object.fromEntries(
+    ['/json', '/json/version', '/json/list', '/json/new', '/json/protocol'].map((path) => [path, NO_SOCKETS]),
+  ),
   '/sessions': NO_SOCKETS,
   '/config': 'The settings are not told here: see the console of this server, or GET /v1/health.',
   '/meta': 'No browser versions are told here: see GET /v1/health.',
 };
-const SOCKETS = ['/chromium', '/chrome', '/chromium/playwright', '/chrome/playwright', '/playwright/chromium', '/playwright/chrome'];
+const SOCKETS = [
+  '/chromium',
+  '/chrome',
+  '/chromium/playwright',
+  '/chrome/playwright',
+  '/playwright/chromium',
+  '/playwright/chrome',
+];
 const TEXT = 'text/plain; charset=UTF-8';
 const RESPONSE_URL_CHARS = 1_000;
 /** Fields of its requests by those of a capture. */
@@ -68,8 +80,12 @@ const NAMES: Record<string, string> = {
 };
 
 export const BROWSERLESS_ROUTES: readonly Route[] = [
-  ...PREFIXES.flatMap((prefix) => ENDPOINTS.flatMap((endpoint) => ['', '/'].map((end) => route(`${prefix}/${endpoint}${end}`, endpoint)))),
-  ...PREFIXES.flatMap((prefix) => Object.entries(REFUSED).map(([path, instead]) => refusedRoute('POST', `${prefix}${path}`, instead))),
+  ...PREFIXES.flatMap((prefix) =>
+    ENDPOINTS.flatMap((endpoint) => ['', '/'].map((end) => route(`${prefix}/${endpoint}${end}`, endpoint))),
+  ),
+  ...PREFIXES.flatMap((prefix) =>
+    Object.entries(REFUSED).map(([path, instead]) => refusedRoute('POST', `${prefix}${path}`, instead)),
+  ),
   ...SOCKETS.map((path) => refusedRoute('GET', path, NO_SOCKETS)),
   ...Object.entries(REFUSED_READS).map(([path, instead]) => refusedRoute('GET', path, instead)),
   readRoute('/active', async (_services, c) => new Response(null, { status: 204, headers: c.var.exchange.headers })),
@@ -102,10 +118,22 @@ async function answerPressure(services: AppServices, c: Context<AppEnv>): Promis
   const isAvailable = ready && !services.draining() && !isFull;
   const message = isFull ? 'The queue is full' : isAvailable ? '' : (data.problem ?? 'No capture can be accepted');
   if (c.req.header('accept') === 'text/plain')
-    return new Response(`${message}\n`, { status: isAvailable ? 200 : 503, headers: { ...c.var.exchange.headers, 'content-type': TEXT } });
+    return new Response(`${message}\n`, {
+      status: isAvailable ? 200 : 503,
+      headers: { ...c.var.exchange.headers, 'content-type': TEXT },
+    });
   const pressure = {
-    ...{ cpu: null, memory: null, date: services.now(), isAvailable, maxConcurrent: concurrency, maxQueued: maxQueue, message, queued },
-    ...{ reason: isFull ? 'full' : '', recentlyRejected: 0, running: data.queue.active },
+    cpu: null,
+    memory: null,
+    date: services.now(),
+    isAvailable,
+    maxConcurrent: concurrency,
+    maxQueued: maxQueue,
+    message,
+    queued,
+    reason: isFull ? 'full' : '',
+    recentlyRejected: 0,
+    running: data.queue.active,
   };
   return jsonResponse(200, { pressure }, c.var.exchange.headers);
 }
@@ -149,7 +177,8 @@ async function answer(
   if (draft.url !== undefined) {
     const { status } = data.response ?? { status: null };
     headers['x-response-url'] = data.finalUrl.slice(0, RESPONSE_URL_CHARS);
-    if (status !== null) Object.assign(headers, { 'x-response-code': String(status), 'x-response-status': STATUS_CODES[status] ?? '' });
+    if (status !== null)
+      Object.assign(headers, { 'x-response-code': String(status), 'x-response-status': STATUS_CODES[status] ?? '' });
   }
   if (base64) {
     const artifact = await openPictureOf(services, data);
@@ -157,7 +186,11 @@ async function answer(
     return new Response(text, { headers: { ...headers, 'content-type': TEXT } });
   }
   const how = { cacheControl: 'no-store', conditional: false };
-  return await answerPicture(services, c, { data, ...how, ...(endpoint === 'content' ? { contentType: 'text/html; charset=UTF-8' } : {}) });
+  return await answerPicture(services, c, {
+    data,
+    ...how,
+    ...(endpoint === 'content' ? { contentType: 'text/html; charset=UTF-8' } : {}),
+  });
 }
 
 function refuse(error: StoredError, c: Context<AppEnv>): Response {
@@ -193,7 +226,12 @@ async function readCompatibleBody(services: AppServices, c: Context<AppEnv>): Pr
 
 /** A document as the file of a capture. Disposal is repeatable. */
 async function documentForm({ uploads, submit }: AppServices, html: string | Uint8Array): Promise<SubmittableForm> {
-  const form = await packFiles(uploads.dir, (files) => files.addDocument(typeof html === 'string' ? Buffer.from(html) : html));
+  const form = await packFiles(uploads.dir, (files) =>
+    files.addDocument(typeof html === 'string' ? Buffer.from(html) : html),
+  );
   const dispose = () => form[Symbol.asyncDispose]();
-  return { ...form, submit: (submission, context) => submit(submission, { ...context, pack: form.pack }).finally(dispose) };
+  return {
+    ...form,
+    submit: (submission, context) => submit(submission, { ...context, pack: form.pack }).finally(dispose),
+  };
 }

@@ -60,7 +60,14 @@ export interface CompatibleRoute {
 }
 
 /** A route of a compatible API. Its key is that of the request or, if it has none, STILLFRAME_COMPATIBLE_APIS_KEY. */
-export function compatibleRoute({ method, path, keyOf, handle, refuse, protection = SUBMISSIONS }: CompatibleRoute): Route {
+export function compatibleRoute({
+  method,
+  path,
+  keyOf,
+  handle,
+  refuse,
+  protection = SUBMISSIONS,
+}: CompatibleRoute): Route {
   return {
     method,
     path,
@@ -118,7 +125,11 @@ export interface CompatibleOrder {
 type ViewSize = Pick<View, 'width' | 'height' | 'deviceScaleFactor'>;
 
 /** The submission of an order, whose `viewport`, `timeout` and `wait_until`, which its fields have checked, may be beyond those of the API. @throws CaptureError `invalid_request` */
-export function submissionOf({ config }: AppServices, { draft, form, set }: CompatibleOrder, forceAsync: boolean): Submission {
+export function submissionOf(
+  { config }: AppServices,
+  { draft, form, set }: CompatibleOrder,
+  forceAsync: boolean,
+): Submission {
   const { viewport, timeout, wait_until: waitUntil, ...fields } = draft;
   const { width, height, deviceScaleFactor, isMobile = false, hasTouch = false } = viewport as Partial<View> & ViewSize;
   const flags = { isMobile, hasTouch };
@@ -128,7 +139,10 @@ export function submissionOf({ config }: AppServices, { draft, form, set }: Comp
     ...(timeout === undefined ? {} : { timeout: timeout as number }),
     ...(waitUntil === undefined ? {} : { waitUntil: waitUntil as WaitUntil }),
   };
-  return parseSubmission({ ...fields, viewport: flags }, { ...config, forceAsync, files: form?.files ?? null, set: { ...set, ...beyond } });
+  return parseSubmission(
+    { ...fields, viewport: flags },
+    { ...config, forceAsync, files: form?.files ?? null, set: { ...set, ...beyond } },
+  );
 }
 
 /**
@@ -138,11 +152,16 @@ export function submissionOf({ config }: AppServices, { draft, form, set }: Comp
 export async function capture(services: AppServices, c: Context<AppEnv>, order: CompatibleOrder): Promise<CaptureData> {
   const submission = submissionOf(services, order, false);
   const { form } = order;
-  let job = await submitAndWait(services, c, { submission, idempotencyKey: null, submit: form?.submit ?? services.submit });
+  let job = await submitAndWait(services, c, {
+    submission,
+    idempotencyKey: null,
+    submit: form?.submit ?? services.submit,
+  });
   while (!isTerminal(job.state) && !c.req.raw.signal.aborted && !services.draining()) {
     job = await services.waitForJob(job, c.req.raw.signal);
   }
-  if (job.result === null) throw new CaptureError({ code: 'internal_error', status: 503, message: 'The capture has not ended yet.' });
+  if (job.result === null)
+    throw new CaptureError({ code: 'internal_error', status: 503, message: 'The capture has not ended yet.' });
   const { outcome } = job.result;
   if (outcome.ok) return outcome.data;
   throw new CaptureError({ ...outcome.error, details: { ...outcome.error.details, job_id: job.id } });
@@ -159,7 +178,9 @@ export async function captureAs(
 ): Promise<CaptureData> {
   return await capture(services, c, order).catch((thrown: unknown) => {
     const issues = thrown instanceof CaptureError ? fieldIssuesOf(thrown) : [];
-    throw issues.length === 0 ? thrown : invalidRequest(issues.map(({ path, message }) => ({ path: renamed(path, names), message })));
+    throw issues.length === 0
+      ? thrown
+      : invalidRequest(issues.map(({ path, message }) => ({ path: renamed(path, names), message })));
   });
 }
 
@@ -197,11 +218,15 @@ export interface CompatibleField<Into> {
 }
 
 /** A field that is honored. If `write` returns a text, it is why a valid value is refused. */
-export function field<Into, Value>(schema: z.ZodType<Value>, write: (value: Value, into: Into) => unknown): CompatibleField<Into> {
+export function field<Into, Value>(
+  schema: z.ZodType<Value>,
+  write: (value: Value, into: Into) => unknown,
+): CompatibleField<Into> {
   return {
     read: (value, into) => {
       const { data, error } = schema.safeParse(value);
-      if (error !== undefined) return error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
+      if (error !== undefined)
+        return error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
       const problem = write(data as Value, into);
       return typeof problem === 'string' ? problem : null;
     },
@@ -226,24 +251,35 @@ export function object<Into>(table: Record<string, CompatibleField<Into>>): Comp
  * Reads the fields of a request in the order in which the table has them.
  * @throws CaptureError `invalid_request` that names every field that is unknown, not valid or refused
  */
-export function readFields<Into>(given: Record<string, unknown>, table: Record<string, CompatibleField<Into>>, into: Into): Into {
+export function readFields<Into>(
+  given: Record<string, unknown>,
+  table: Record<string, CompatibleField<Into>>,
+  into: Into,
+): Into {
   const issues = issuesOf(given, table, into);
   if (issues.length > 0) throw invalidRequest(issues);
   return into;
 }
 
 /** The problems of a request: first the unknown fields, then the others in the order of the table. */
-export function issuesOf<Into>(given: Record<string, unknown>, table: Record<string, CompatibleField<Into>>, into: Into): RequestIssue[] {
+export function issuesOf<Into>(
+  given: Record<string, unknown>,
+  table: Record<string, CompatibleField<Into>>,
+  into: Into,
+): RequestIssue[] {
   const known = Object.keys(table);
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(table, name));
-  const issues: RequestIssue[] = unknown
-    .slice(0, UNKNOWN_MAX)
-    .map((name) => ({ path: name.slice(0, NAME_SHOWN_CHARS), message: unknownField(name.slice(0, NAME_SHOWN_CHARS), known) }));
+  const issues: RequestIssue[] = unknown.slice(0, UNKNOWN_MAX).map((name) => ({
+    path: name.slice(0, NAME_SHOWN_CHARS),
+    message: unknownField(name.slice(0, NAME_SHOWN_CHARS), known),
+  }));
   for (const [name, { read }] of Object.entries(table)) {
     if (!Object.hasOwn(given, name)) continue;
     const problem = read(given[name], into);
     if (typeof problem === 'string') issues.push({ path: name, message: problem });
-    else for (const { path, message } of problem ?? []) issues.push({ path: path === '' ? name : `${name}.${path}`, message });
+    else
+      for (const { path, message } of problem ?? [])
+        issues.push({ path: path === '' ? name : `${name}.${path}`, message });
   }
   return issues;
 }
@@ -274,7 +310,10 @@ export const num = z.union(
 /** The sides and the density of a view, by the schema of a number. */
 export function viewFields<Into>(number: z.ZodType<number>, place: keyof Into): Record<string, CompatibleField<Into>> {
   const side = ({ max }: { max: number }) =>
-    number.refine((value) => Number.isInteger(value) && value >= 1 && value <= max, `must be a whole number from 1 to ${max}`);
+    number.refine(
+      (value) => Number.isInteger(value) && value >= 1 && value <= max,
+      `must be a whole number from 1 to ${max}`,
+    );
   const { min, max } = VIEW_DENSITY;
   // Puppeteer and Chromium take 0 for the density of the screen.
   const density = number
@@ -287,7 +326,16 @@ export function viewFields<Into>(number: z.ZodType<number>, place: keyof Into): 
   };
 }
 
-const MILLISECONDS: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const MILLISECONDS: Record<string, number> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+};
 
 /** A duration of Go, such as 1m30s, in ms; undefined for another text. */
 export function durationMs(text: string): number | undefined {

@@ -5,7 +5,17 @@ import { isObject } from '../../contract/field-rules.js';
 import { CSS_PX_PER_INCH, isPageRanges } from '../../contract/pdf-schema.js';
 import { readRequestJson } from '../../contract/request-json.js';
 import { invalidField, invalidRequest } from '../../contract/submission.js';
-import { type CompatibleField, type Draft, durationMs, field, issuesOf, newDraft, put, refused, viewFields } from './compatible-api.js';
+import {
+  type CompatibleField,
+  type Draft,
+  durationMs,
+  field,
+  issuesOf,
+  newDraft,
+  put,
+  refused,
+  viewFields,
+} from './compatible-api.js';
 import type { GotenbergForm, Source } from './gotenberg-form.js';
 
 export type Output = 'convert' | 'screenshot';
@@ -24,7 +34,8 @@ type Reading = ReturnType<typeof newReading>;
 export type GotenbergOrder = Pick<Reading, 'draft' | 'checks' | 'archive' | 'problems'>;
 
 const boolean = parsed(
-  (text) => (/^(1|t|T|TRUE|true|True)$/.test(text) ? true : /^(0|f|F|FALSE|false|False)$/.test(text) ? false : undefined),
+  (text) =>
+    /^(1|t|T|TRUE|true|True)$/.test(text) ? true : /^(0|f|F|FALSE|false|False)$/.test(text) ? false : undefined,
   goSyntax('ParseBool'),
 );
 const number = parsed(
@@ -43,7 +54,9 @@ const length = parsed(
   (text) => goSyntax('ParseFloat')(text.replace(/(pt|px|in|mm|cm|pc)$/, '')),
 );
 const duration = parsed(durationMs, (text) =>
-  /^\d+$/.test(text) ? `time: missing unit in duration ${JSON.stringify(text)}` : `time: invalid duration ${JSON.stringify(text)}`,
+  /^\d+$/.test(text)
+    ? `time: missing unit in duration ${JSON.stringify(text)}`
+    : `time: invalid duration ${JSON.stringify(text)}`,
 );
 const mediaType = oneOf(['screen', 'print'], "wrong value, expected either 'screen', 'print' or empty");
 /** The same number as for a field of 0.39, so that both make the same request. */
@@ -66,11 +79,16 @@ const cookie = z
     ...others,
     // As in Chromium, a cookie is for all ports of its host.
     domain: domain.trim().replace(/^([^:]+|\[.*\]):\d{1,5}$/, '$1'),
-    sameSite: /^(lax|strict|none)$/i.test(sameSite ?? '') ? `${sameSite?.[0]?.toUpperCase()}${sameSite?.slice(1).toLowerCase()}` : sameSite,
+    sameSite: /^(lax|strict|none)$/i.test(sameSite ?? '')
+      ? `${sameSite?.[0]?.toUpperCase()}${sameSite?.slice(1).toLowerCase()}`
+      : sameSite,
   }));
 const cookies = json('cookies', z.array(cookie).max(100), (given) => {
-  const isUnset = (one: unknown) => !['name', 'value', 'domain'].every((name) => isObject(one) && filled.safeParse(one[name]).success);
-  const unset = (Array.isArray(given) ? given.slice(0, 100) : []).flatMap((one, index) => (isUnset(one) ? [index] : []));
+  const isUnset = (one: unknown) =>
+    !['name', 'value', 'domain'].every((name) => isObject(one) && filled.safeParse(one[name]).success);
+  const unset = (Array.isArray(given) ? given.slice(0, 100) : []).flatMap((one, index) =>
+    isUnset(one) ? [index] : [],
+  );
   if (unset.length === 0) return 'a JSON array of cookies with name, value and domain is expected';
   return unset.map((index) => `cookie ${index} must have its name, value and domain set`).join('\n');
 });
@@ -107,15 +125,22 @@ const statusCodes = (name: string) => json(name, STATUS_CODES, () => 'a JSON arr
 
 /** In the order in which Gotenberg reads them, which is that of its errors. */
 const FIELDS: Record<string, CompatibleField<Reading>> = {
-  skipNetworkIdleEvent: field(boolean, (skips, { draft }) => skips || Object.assign(draft, { wait_until: 'networkidle' })),
-  skipNetworkAlmostIdleEvent: field(boolean, (skips, { draft }) => skips || Object.assign(draft, { wait_for_idle: true })),
+  skipNetworkIdleEvent: field(
+    boolean,
+    (skips, { draft }) => skips || Object.assign(draft, { wait_until: 'networkidle' }),
+  ),
+  skipNetworkAlmostIdleEvent: field(
+    boolean,
+    (skips, { draft }) => skips || Object.assign(draft, { wait_for_idle: true }),
+  ),
   failOnHttpStatusCodes: field(statusCodes('failOnHttpStatusCodes'), (list, { checks }) => {
     const given = expand(list);
     checks.statuses = given.length === 200 && given.every((status) => status >= 400 && status < 600) ? null : given;
   }),
   failOnResourceHttpStatusCodes: field(statusCodes('failOnResourceHttpStatusCodes'), (list, { checks }) => {
     const given = expand(list);
-    if (given.some((status) => status < 400)) return 'has codes below 400, which are not supported here: 499 and 599 stand for all others';
+    if (given.some((status) => status < 400))
+      return 'has codes below 400, which are not supported here: 499 and 599 stand for all others';
     checks.resourceStatuses = given;
   }),
   ignoreResourceHttpStatusDomains: field(
@@ -127,7 +152,9 @@ const FIELDS: Record<string, CompatibleField<Reading>> = {
   failOnResourceLoadingFailed: put(boolean, 'checks', 'failedResources'),
   failOnConsoleExceptions: put(boolean, 'checks', 'exceptions'),
   waitDelay: put(duration, 'draft', 'delay'),
-  waitWindowStatus: field(text, (status, { expressions }) => expressions.push(`window.status === ${JSON.stringify(status)}`)),
+  waitWindowStatus: field(text, (status, { expressions }) =>
+    expressions.push(`window.status === ${JSON.stringify(status)}`),
+  ),
   waitForExpression: field(text, (expression, { expressions, problems }) => {
     problems.wait_for_function = `The expression '${shown(expression)}' (waitForExpression) returned an exception or undefined`;
     expressions.push(unlessUndefined(expression.replace(/(?<![;\s])[;\s]+$/, '')));
@@ -196,12 +223,17 @@ const PDF_FIELDS: Record<string, CompatibleField<Reading>> = {
   preferCssPageSize: put(boolean, 'pdf', 'prefer_css_page_size'),
   generateDocumentOutline: put(boolean, 'pdf', 'outline'),
   generateTaggedPdf: put(boolean, 'pdf', 'tagged'),
-  splitMode: field(oneOf(['intervals', 'pages'], "wrong value, expected either 'intervals' or 'pages'"), (mode, reading) => {
-    reading.splitMode = mode;
-    return ELSEWHERE;
-  }),
+  splitMode: field(
+    oneOf(['intervals', 'pages'], "wrong value, expected either 'intervals' or 'pages'"),
+    (mode, reading) => {
+      reading.splitMode = mode;
+      return ELSEWHERE;
+    },
+  ),
   splitSpan: field(text, (span, { splitMode }) =>
-    splitMode === 'intervals' && !/^\s*[1-9]\d*\s*$/.test(span) ? invalid(span, goSyntax('Atoi')(shown(span))) : ELSEWHERE,
+    splitMode === 'intervals' && !/^\s*[1-9]\d*\s*$/.test(span)
+      ? invalid(span, goSyntax('Atoi')(shown(span)))
+      : ELSEWHERE,
   ),
   splitUnify: elsewhere(boolean),
   pdfa: put(text, 'archive', 'pdfa'),
@@ -209,8 +241,12 @@ const PDF_FIELDS: Record<string, CompatibleField<Reading>> = {
   metadata: elsewhere(json('metadata', z.record(z.string(), z.unknown()), () => 'a JSON object is expected')),
   ...Object.fromEntries(
     [
-      ...'merge flatten userPassword ownerPassword encrypt embeds split embedsMetadata bookmarks autoIndexBookmarks'.split(' '),
-      ...'rotateAngle rotatePages optimizeImages imageQuality watermarkSource watermarkExpression watermarkPages'.split(' '),
+      ...'merge flatten userPassword ownerPassword encrypt embeds split embedsMetadata bookmarks autoIndexBookmarks'.split(
+        ' ',
+      ),
+      ...'rotateAngle rotatePages optimizeImages imageQuality watermarkSource watermarkExpression watermarkPages'.split(
+        ' ',
+      ),
       ...'watermarkOptions stampSource stampExpression stampPages stampOptions'.split(' '),
     ].map((name) => [name, elsewhere(text)]),
   ),
@@ -224,13 +260,17 @@ const SCREENSHOT_FIELDS: Record<string, CompatibleField<Reading>> = {
     showView(draft);
     draft.selector = selector;
   }),
-  format: field(oneOf(['png', 'jpeg', 'webp'], "wrong value, expected either 'png', 'jpeg' or 'webp'"), (format, { draft }) => {
-    draft.format = format;
-    // Gotenberg passes `quality` on for jpeg only; 80 is Chromium's own.
-    draft.quality = format === 'webp' ? 80 : 100;
-  }),
+  format: field(
+    oneOf(['png', 'jpeg', 'webp'], "wrong value, expected either 'png', 'jpeg' or 'webp'"),
+    (format, { draft }) => {
+      draft.format = format;
+      // Gotenberg passes `quality` on for jpeg only; 80 is Chromium's own.
+      draft.quality = format === 'webp' ? 80 : 100;
+    },
+  ),
   quality: field(whole, (quality, { draft }) => {
-    if (quality < 0 || quality > 100) return invalid(String(quality), quality < 0 ? 'value is negative' : 'value is superior to 100');
+    if (quality < 0 || quality > 100)
+      return invalid(String(quality), quality < 0 ? 'value is negative' : 'value is superior to 100');
     draft.quality = Math.max(1, quality);
   }),
   // It trades the size of a file for time, and changes no pixel.
@@ -260,7 +300,8 @@ export function readGotenberg(
   if (!archives && Object.keys(archive).length > 0) throw invalidField(Object.keys(archive).join(', '), NO_ARCHIVE);
   draft.viewport = viewport;
   if (expressions.length > 0)
-    draft.wait_for_function = expressions.length === 1 ? expressions[0] : expressions.map((one) => `(${one})`).join(' && ');
+    draft.wait_for_function =
+      expressions.length === 1 ? expressions[0] : expressions.map((one) => `(${one})`).join(' && ');
   // Gotenberg captures what is blank, and statuses that it is not told to refuse. With `selector`, this would also tolerate its absence.
   draft.tolerate = [
     ...(draft.selector === undefined ? ['render_incomplete'] : []),
@@ -270,8 +311,15 @@ export function readGotenberg(
   if (output === 'convert') {
     // In Gotenberg, too, the backgrounds of all elements but these two are printed in any case.
     draft.custom_css = `html { print-color-adjust: exact !important }${pdf.print_background === true ? '' : ' html, body { background: none !important }'}`;
-    draft.pdf = { ...pdf, paper, margin, header_template: asInGotenberg(header), footer_template: asInGotenberg(footer) };
-  } else if (header !== undefined || footer !== undefined) throw invalidField('header.html, footer.html', 'belong to PDFs');
+    draft.pdf = {
+      ...pdf,
+      paper,
+      margin,
+      header_template: asInGotenberg(header),
+      footer_template: asInGotenberg(footer),
+    };
+  } else if (header !== undefined || footer !== undefined)
+    throw invalidField('header.html, footer.html', 'belong to PDFs');
   return { draft, checks, archive, problems };
 }
 
@@ -280,7 +328,10 @@ const PDF_FORMATS = /^PDF\/A-[123][abu]$/;
 const FILE_SOURCES = new Set(['pdf', 'image']);
 
 /** The text with which Gotenberg refuses a combination of fields. */
-function specialProblem(fields: Readonly<Record<string, string>>, { output, draft, pdf, omitsBackground }: Reading): string | null {
+function specialProblem(
+  fields: Readonly<Record<string, string>>,
+  { output, draft, pdf, omitsBackground }: Reading,
+): string | null {
   if (/^\s*file:/i.test(String(draft.url ?? '')))
     return 'file:// URLs are not accepted on this route. Use the /convert/html or /convert/markdown routes to render local HTML';
   if (output !== 'convert') return null;
@@ -312,12 +363,23 @@ function newReading(output: Output) {
   const picture = { format: 'png', quality: 100, full_page: true, full_page_algorithm: 'native', full_width: true };
   return {
     output,
-    draft: { ...newDraft(), reduce_motion: false, wait_for_idle: false, ...(output === 'convert' ? { format: 'pdf' } : picture) } as Draft,
+    draft: {
+      ...newDraft(),
+      reduce_motion: false,
+      wait_for_idle: false,
+      ...(output === 'convert' ? { format: 'pdf' } : picture),
+    } as Draft,
     viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
     pdf: { print_background: false } as { print_background: boolean; media?: string; page_ranges?: string },
     paper: { width: '8.5in', height: '11in' },
     margin: { top: MARGIN_PX, right: MARGIN_PX, bottom: MARGIN_PX, left: MARGIN_PX },
-    checks: { statuses: null, resourceStatuses: [], ignoredDomains: [], failedResources: false, exceptions: false } as Checks,
+    checks: {
+      statuses: null,
+      resourceStatuses: [],
+      ignoredDomains: [],
+      failedResources: false,
+      exceptions: false,
+    } as Checks,
     expressions: [] as string[],
     omitsBackground: false,
     splitMode: '',
@@ -329,7 +391,8 @@ function newReading(output: Output) {
 }
 
 const ELSEWHERE = 'is not supported here: send the PDF to a route /forms/pdfengines of a Gotenberg';
-const NO_ARCHIVE = 'needs a Gotenberg that converts the PDF: the operator can name one with STILLFRAME_GOTENBERG_UPSTREAM';
+const NO_ARCHIVE =
+  'needs a Gotenberg that converts the PDF: the operator can name one with STILLFRAME_GOTENBERG_UPSTREAM';
 
 /** Whether checks are made of the facts of a finished capture. */
 export function needsFacts({ statuses, resourceStatuses, failedResources, exceptions }: Checks): boolean {
@@ -357,7 +420,11 @@ function elsewhere(schema: z.ZodType): CompatibleField<Reading> {
 
 /** 199, 299, 399, 499 and 599 stand for all statuses of their hundred. */
 function expand(codes: readonly number[]): number[] {
-  return [...new Set(codes.flatMap((code) => (code % 100 === 99 ? Array.from({ length: 100 }, (_, nth) => code - 99 + nth) : [code])))];
+  return [
+    ...new Set(
+      codes.flatMap((code) => (code % 100 === 99 ? Array.from({ length: 100 }, (_, nth) => code - 99 + nth) : [code])),
+    ),
+  ];
 }
 
 const INVALID = 'is invalid (';
@@ -398,7 +465,11 @@ function oneOf(values: readonly string[], reason: string): z.ZodType<string> {
  * @param name of the field
  * @param expected what is wrong with a JSON value that the schema does not take
  */
-export function json<Value>(name: string, schema: z.ZodType<Value>, expected: (value: unknown) => string): z.ZodType<Value> {
+export function json<Value>(
+  name: string,
+  schema: z.ZodType<Value>,
+  expected: (value: unknown) => string,
+): z.ZodType<Value> {
   return z.string().transform((given, context) => {
     let reason: string;
     try {
@@ -423,7 +494,8 @@ function jsonProblem(given: string): string {
   const literal = LITERALS[first];
   if (literal !== undefined) {
     const at = [...literal].findIndex((character, index) => text[index] !== character);
-    if (at > 0 && at < text.length) return `invalid character '${text[at]}' in literal ${literal} (expecting '${literal[at]}')`;
+    if (at > 0 && at < text.length)
+      return `invalid character '${text[at]}' in literal ${literal} (expecting '${literal[at]}')`;
   }
   if (first !== '' && literal === undefined && !/[[{"\d-]/.test(first))
     return `invalid character '${first}' looking for beginning of value`;

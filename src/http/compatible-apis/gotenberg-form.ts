@@ -56,8 +56,10 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
     const name = baseName(fileName);
     if (name === 'header.html' || name === 'footer.html') return await this.#takeTemplate(name, content);
     const { source } = this.how;
-    if (source === 'url') throw refusedPart(name, 'is a file, which this route does not use: send it to a route for html');
-    if (source === 'markdown' && (name === INDEX_FILE || /\.md$/i.test(name))) return await this.#takeMarkdown(name, content);
+    if (source === 'url')
+      throw refusedPart(name, 'is a file, which this route does not use: send it to a route for html');
+    if (source === 'markdown' && (name === INDEX_FILE || /\.md$/i.test(name)))
+      return await this.#takeMarkdown(name, content);
     await this.files.add(name, content);
   }
 
@@ -77,7 +79,10 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
   async #takeField(name: string, content: Readable): Promise<void> {
     const value = await readPart(content, BODY_LIMIT_BYTES - this.#fieldBytes);
     if (value === null)
-      throw invalidField(name.slice(0, NAME_SHOWN_CHARS), `is too large: all fields together may have ${BODY_LIMIT_BYTES} bytes`);
+      throw invalidField(
+        name.slice(0, NAME_SHOWN_CHARS),
+        `is too large: all fields together may have ${BODY_LIMIT_BYTES} bytes`,
+      );
     this.#fieldBytes += value.length;
     // An empty field is one that was not sent.
     if (value.length > 0 && !this.#fields.has(name)) this.#fields.set(name, value.toString());
@@ -91,7 +96,8 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
 
   async #takeMarkdown(name: string, content: Readable): Promise<void> {
     const text = await readPart(content, MARKDOWN_MAX_BYTES - this.#textBytes);
-    if (text === null) throw refusedPart(name, `is too large: index.html and Markdown may have ${MARKDOWN_MAX_BYTES} bytes together`);
+    if (text === null)
+      throw refusedPart(name, `is too large: index.html and Markdown may have ${MARKDOWN_MAX_BYTES} bytes together`);
     this.#textBytes += text.length;
     this.#texts.set(name, text.toString());
   }
@@ -110,7 +116,11 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
 }
 
 /** @throws CaptureError `invalid_request` for Markdown that takes too long */
-export async function convertMarkdown({ threads, config }: AppServices, c: Context<AppEnv>, task: MarkdownForm): Promise<MarkdownAnswer> {
+export async function convertMarkdown(
+  { threads, config }: AppServices,
+  c: Context<AppEnv>,
+  task: MarkdownForm,
+): Promise<MarkdownAnswer> {
   const signal = clientOf(c);
   using _turn = await threads.take(principalOf(c).accountId, signal);
   return await runInThread({
@@ -119,7 +129,8 @@ export async function convertMarkdown({ threads, config }: AppServices, c: Conte
     memoryMb: MARKDOWN_MEMORY_MB,
     timeoutMs: MARKDOWN_TIMEOUT_MS,
     signal,
-    failed: (cause) => new CaptureError({ code: 'invalid_request', message: 'The Markdown could not be converted.', cause }),
+    failed: (cause) =>
+      new CaptureError({ code: 'invalid_request', message: 'The Markdown could not be converted.', cause }),
   });
 }
 

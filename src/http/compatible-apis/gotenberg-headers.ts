@@ -40,7 +40,10 @@ export function outputName(headers: IncomingHttpHeaders): string | null {
 export function dispositionOf(name: string, extension: string): string {
   const file = `${name}.${extension}`;
   const plain = file.replace(/[^\x20-\x7e]|["\\]/g, '_');
-  const encoded = encodeURIComponent(file).replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+  const encoded = encodeURIComponent(file).replace(
+    /['()*]/g,
+    (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
   return `attachment; filename="${plain}"${plain === file ? '' : `; filename*=UTF-8''${encoded}`}`;
 }
 
@@ -66,9 +69,14 @@ export function readWebhook(
     const problem = given.length > WEBHOOK_URL_MAX_CHARS ? 'is too long' : webhookUrlProblem(given, allowed);
     if (problem !== null) throw invalidField(path, problem);
   }
-  const [method, errorMethod] = [readMethod(headers, 'Gotenberg-Webhook-Method'), readMethod(headers, 'Gotenberg-Webhook-Error-Method')];
+  const [method, errorMethod] = [
+    readMethod(headers, 'Gotenberg-Webhook-Method'),
+    readMethod(headers, 'Gotenberg-Webhook-Error-Method'),
+  ];
   const { traceparent } = headers;
-  const traced: Record<string, string> = TRACEPARENT.test(String(traceparent)) ? { traceparent: String(traceparent) } : {};
+  const traced: Record<string, string> = TRACEPARENT.test(String(traceparent))
+    ? { traceparent: String(traceparent) }
+    : {};
   const always = { ...readExtraHeaders(headers), ...traced, 'gotenberg-trace': trace };
   return {
     url,
@@ -99,7 +107,8 @@ function readExtraHeaders(headers: IncomingHttpHeaders): Record<string, string> 
   if (entries.length > EXTRA_HEADERS_MAX) throw refuse(`must have at most ${EXTRA_HEADERS_MAX} headers`);
   for (const [name, value] of entries) {
     const problem =
-      forbiddenHeader(name) ?? (hasLineBreak(value) || /[^\t\x20-\xff]/.test(value) ? 'has a value that no header may have' : null);
+      forbiddenHeader(name) ??
+      (hasLineBreak(value) || /[^\t\x20-\xff]/.test(value) ? 'has a value that no header may have' : null);
     if (problem !== null) throw refuse(`has '${name.slice(0, 60)}', which ${problem}`);
   }
   return lowerCaseNames(extra);

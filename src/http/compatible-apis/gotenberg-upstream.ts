@@ -20,7 +20,16 @@ import { isForm, readParts } from '../read-form.js';
 const TIMEOUT_MS = 120_000;
 /** RFC 9110, 7.6.1, and what belongs to the caller and this server. */
 const NOT_PASSED_ON = new Set([
-  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding'],
+  ...[
+    'connection',
+    'keep-alive',
+    'proxy-authenticate',
+    'proxy-authorization',
+    'proxy-connection',
+    'te',
+    'trailer',
+    'transfer-encoding',
+  ],
   ...['upgrade', 'expect', 'host', 'authorization', 'cookie', 'set-cookie'],
 ]);
 
@@ -48,7 +57,11 @@ export async function passOn(services: AppServices, c: Context<AppEnv>, upstream
       throw invalidField(titleCase(name), 'is not supported here: wait for the answer instead');
   }
   if (!isForm(incoming))
-    throw new CaptureError({ code: 'invalid_request', status: 415, message: 'The content type must be multipart/form-data.' });
+    throw new CaptureError({
+      code: 'invalid_request',
+      status: 415,
+      message: 'The content type must be multipart/form-data.',
+    });
   if (Number(incoming.headers['content-length']) > PAGE_FILES_MAX_BYTES) throw tooLarge();
   const kept = Object.entries(passedOn(incoming.headers)).filter(([name]) => !BODY_HEADERS.has(name));
   const boundary = randomUUID();
@@ -66,7 +79,10 @@ async function charge({ store, log, now }: AppServices, c: Context<AppEnv>): Pro
     try {
       await store.charge({ ...charged, price: -charged.price });
     } catch (error) {
-      log.error({ request_id: c.var.exchange.requestId, err: error }, 'the credits of a request that failed were not given back');
+      log.error(
+        { request_id: c.var.exchange.requestId, err: error },
+        'the credits of a request that failed were not given back',
+      );
     }
   };
 }
@@ -103,7 +119,12 @@ function partHead(boundary: string, name: string, fileName = ''): string {
 export async function convertAtUpstream(
   services: AppServices,
   c: Context<AppEnv>,
-  order: { upstream: string; pdf: { bytes: number; read(): Promise<Readable> }; fields: Record<string, string>; disposition: string },
+  order: {
+    upstream: string;
+    pdf: { bytes: number; read(): Promise<Readable> };
+    fields: Record<string, string>;
+    disposition: string;
+  },
 ): Promise<Response> {
   const { upstream, pdf, fields, disposition } = order;
   const boundary = randomUUID();
@@ -198,7 +219,9 @@ function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[
       .split(',')
       .map((name) => name.trim()),
   );
-  const kept = Object.entries(headers).filter(([name, value]) => value !== undefined && !NOT_PASSED_ON.has(name) && !named.has(name));
+  const kept = Object.entries(headers).filter(
+    ([name, value]) => value !== undefined && !NOT_PASSED_ON.has(name) && !named.has(name),
+  );
   return Object.fromEntries(kept) as Record<string, string | string[]>;
 }
 
@@ -213,5 +236,9 @@ async function* limited(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 function tooLarge(): CaptureError {
-  return new CaptureError({ code: 'invalid_request', status: 413, message: `The body is larger than ${PAGE_FILES_MAX_BYTES} bytes.` });
+  return new CaptureError({
+    code: 'invalid_request',
+    status: 413,
+    message: `The body is larger than ${PAGE_FILES_MAX_BYTES} bytes.`,
+  });
 }

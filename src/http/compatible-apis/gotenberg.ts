@@ -51,9 +51,14 @@ function chromiumRoute(output: Output, source: Source): Route {
     const name = outputName(headers) ?? randomUUID();
     const webhook = readWebhook(headers, { allowed: services.config.webhookAllow, trace, name });
     if (!isForm(c.env.incoming))
-      throw new CaptureError({ code: 'invalid_request', status: 415, message: 'The content type must be multipart/form-data.' });
+      throw new CaptureError({
+        code: 'invalid_request',
+        status: 415,
+        message: 'The content type must be multipart/form-data.',
+      });
     const convert = (markdown: MarkdownForm) => convertMarkdown(services, c, markdown);
-    using _place = webhook === null ? await services.uploads.conversions.wait(principalOf(c).accountId, clientOf(c)) : null;
+    using _place =
+      webhook === null ? await services.uploads.conversions.wait(principalOf(c).accountId, clientOf(c)) : null;
     await using form = await receiveForm(services, c, (files) => new GotenbergParts(files, { source, convert }));
     const order = readGotenberg(form.body, { output, source, archives: upstream !== null });
     if (webhook !== null) return await submitForWebhook(services, c, { order, form, webhook });
@@ -78,7 +83,10 @@ function chromiumRoute(output: Output, source: Source): Route {
 }
 
 /** A route without a key. */
-function openRoute(path: string, answer: (services: AppServices, c: Context<AppEnv>) => Response | Promise<Response>): Route {
+function openRoute(
+  path: string,
+  answer: (services: AppServices, c: Context<AppEnv>) => Response | Promise<Response>,
+): Route {
   const handle = (services: AppServices) => async (c: Context<AppEnv>) => {
     try {
       repeatTrace(c);
@@ -121,7 +129,11 @@ async function submitForWebhook(
     throw new CaptureError({ code: 'invalid_request', message: NOT_WITH_WEBHOOK });
   const draft = { ...order.draft, upload: { url: webhook.url } };
   const sending = webhook.sending(String(order.draft.format), order.problems);
-  const submission = submissionOf(services, { draft, form, set: { upload: { url: webhook.url, artifact: null, sending } } }, true);
+  const submission = submissionOf(
+    services,
+    { draft, form, set: { upload: { url: webhook.url, artifact: null, sending } } },
+    true,
+  );
   await submitAndWait(services, c, { submission, idempotencyKey: null, submit: form.submit });
   return new Response(null, { status: 204, headers: c.var.exchange.headers });
 }
@@ -145,11 +157,16 @@ function checkFacts(facts: PageFacts | undefined, checks: Checks): void {
     refuseIfAny('Invalid HTTP status code from the main page: ', [statusText(status)]);
   const resources = facts.requests.failed.filter(({ type }) => type !== 'document');
   const answered = resources.filter(
-    (one) => !isMissingFile(one) && checks.resourceStatuses.includes(one.status ?? 0) && !isIgnored(one, checks.ignoredDomains),
+    (one) =>
+      !isMissingFile(one) &&
+      checks.resourceStatuses.includes(one.status ?? 0) &&
+      !isIgnored(one, checks.ignoredDomains),
   );
   const statuses = answered.map(({ url, status: code }) => `${url} - ${statusText(code ?? 0)}`);
   refuseIfAny('Invalid HTTP status code from resources:\n', statuses);
-  const unloaded = resources.filter((one) => isMissingFile(one) || (one.status === undefined && one.error !== undefined));
+  const unloaded = resources.filter(
+    (one) => isMissingFile(one) || (one.status === undefined && one.error !== undefined),
+  );
   const failures = unloaded.map(({ url, type, error = 'net::ERR_FILE_NOT_FOUND' }) => {
     return `resource ${RESOURCE_TYPES[type] ?? titleCase(type)}: ${UNREACHED.has(error) ? 'net::ERR_CONNECTION_REFUSED' : error} (${url})`;
   });
@@ -169,7 +186,12 @@ function isIgnored({ url }: FailedRequest, domains: readonly string[]): boolean 
 }
 
 /** The types of the DevTools protocol whose names have several capitals. */
-const RESOURCE_TYPES: Record<string, string> = { xhr: 'XHR', eventsource: 'EventSource', websocket: 'WebSocket', texttrack: 'TextTrack' };
+const RESOURCE_TYPES: Record<string, string> = {
+  xhr: 'XHR',
+  eventsource: 'EventSource',
+  websocket: 'WebSocket',
+  texttrack: 'TextTrack',
+};
 /** How Chromium sees a server that egress could not reach, or refused to. */
 const UNREACHED = new Set(['net::ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_LENGTH', 'net::ERR_TUNNEL_CONNECTION_FAILED']);
 
@@ -178,7 +200,8 @@ function titleCase(type: string): string {
 }
 
 function refuseIfAny(what: string, found: readonly string[]): void {
-  if (found.length > 0) throw new CaptureError({ code: 'target_error', message: what + found.slice(0, LISTED_MAX).join('\n') });
+  if (found.length > 0)
+    throw new CaptureError({ code: 'target_error', message: what + found.slice(0, LISTED_MAX).join('\n') });
 }
 
 async function passOnForm(services: AppServices, c: Context<AppEnv>): Promise<Response> {
@@ -204,5 +227,8 @@ function answerFailure(error: StoredError, c: Context<AppEnv>): Response {
 }
 
 function answerText(c: Context<AppEnv>, status: number, text: string): Response {
-  return new Response(text, { status, headers: { ...c.var.exchange.headers, 'content-type': 'text/plain; charset=UTF-8' } });
+  return new Response(text, {
+    status,
+    headers: { ...c.var.exchange.headers, 'content-type': 'text/plain; charset=UTF-8' },
+  });
 }

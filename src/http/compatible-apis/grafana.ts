@@ -60,7 +60,8 @@ export const FIELDS: Record<string, CompatibleField<Wanted>> = {
   deviceScaleFactor: keep(density, 'density'),
   timezone: put(text.transform(timezoneOf), 'draft', 'timezone'),
   encoding: field(text.trim().toLowerCase(), (value, { draft }) => {
-    if (value === 'csv') return 'cannot be csv: this server makes png and pdf; data is exported as CSV in Grafana itself';
+    if (value === 'csv')
+      return 'cannot be csv: this server makes png and pdf; data is exported as CSV in Grafana itself';
     if (value !== '' && value !== 'png' && value !== 'pdf') return 'must be png or pdf';
     if (value !== '') draft.format = value;
   }),
@@ -81,7 +82,12 @@ export const GRAFANA_ROUTES: readonly Route[] = [
   compatibleRoute({ method: 'GET', path: '/render/csv', keyOf, handle: refuseCsv, refuse: answerFailure }),
   { method: 'GET', path: '/healthz', access: null, handle: () => (c) => c.text('OK', 200, c.var.exchange.headers) },
   { method: 'GET', path: '/version', access: null, handle: answerVersion },
-  { method: 'GET', path: '/render/version', access: null, handle: () => (c) => c.json({ version: VERSION }, 200, c.var.exchange.headers) },
+  {
+    method: 'GET',
+    path: '/render/version',
+    access: null,
+    handle: () => (c) => c.json({ version: VERSION }, 200, c.var.exchange.headers),
+  },
 ];
 
 function keyOf(c: Context<AppEnv>): string | null {
@@ -99,7 +105,8 @@ async function render(services: AppServices, c: Context<AppEnv>): Promise<Respon
 }
 
 function answerVersion({ config }: AppServices) {
-  return (c: Context<AppEnv>) => c.text(`grafana-image-renderer ${VERSION}\nstillframe ${config.version}\n`, 200, c.var.exchange.headers);
+  return (c: Context<AppEnv>) =>
+    c.text(`grafana-image-renderer ${VERSION}\nstillframe ${config.version}\n`, 200, c.var.exchange.headers);
 }
 
 /** Fields of its requests by those of a capture. */
@@ -131,7 +138,9 @@ function newWanted() {
 
 /** The query, and what older versions of Grafana Enterprise write into the address of the page. */
 function queryOf(query: URLSearchParams): Record<string, unknown> {
-  const inPage = [...(readUrl(query.get('url') ?? '')?.searchParams ?? [])].filter(([name]) => Object.hasOwn(PDF, name));
+  const inPage = [...(readUrl(query.get('url') ?? '')?.searchParams ?? [])].filter(([name]) =>
+    Object.hasOwn(PDF, name),
+  );
   // An empty value is none, but for the address.
   const given = [...inPage, ...query].filter(([name, value]) => value !== '' || name === 'url');
   return Object.fromEntries(given);

@@ -26,7 +26,8 @@ function fillTemplate({ template, files }: MarkdownForm): MarkdownAnswer {
     const [, quoted, raw] = TO_HTML.exec(inside) ?? [];
     const name = quoted ?? raw;
     const text = name === undefined ? undefined : files.get(name);
-    if (name === undefined) problems.push(`'${action.slice(0, SHOWN_CHARS)}' of index.html is not supported: write {{ toHTML "file.md" }}`);
+    if (name === undefined)
+      problems.push(`'${action.slice(0, SHOWN_CHARS)}' of index.html is not supported: write {{ toHTML "file.md" }}`);
     else if (text === undefined) absent.push(`'${name.slice(0, SHOWN_CHARS)}'`);
     return text === undefined ? '' : marked.parse(text, { async: false });
   });

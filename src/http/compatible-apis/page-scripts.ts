@@ -44,7 +44,9 @@ export interface Wait {
 export function untilAll(waits: readonly Wait[], { goesOn }: { goesOn: boolean }): string {
   const isLimited = ({ timeout }: Wait) => timeout !== 0 && (goesOn || timeout !== null);
   const steps = waits.map((wait, index) =>
-    isLimited(wait) ? `await within(${index}, ${wait.timeout ?? WAIT_MS}, async () => (${wait.test}\n))` : `(await (${wait.test}\n))`,
+    isLimited(wait)
+      ? `await within(${index}, ${wait.timeout ?? WAIT_MS}, async () => (${wait.test}\n))`
+      : `(await (${wait.test}\n))`,
   );
   if (!waits.some(isLimited)) return `(async () => ${steps.join(' && ')})()`;
   return `(async () => {
@@ -74,7 +76,15 @@ export function untilFunction(fn: string): string {
 }
 
 /** As Puppeteer's \`waitForSelector\`: in the document, or visible, or neither. */
-export function untilSelector({ selector, visible, hidden }: { selector: string; visible: boolean; hidden: boolean }): string {
+export function untilSelector({
+  selector,
+  visible,
+  hidden,
+}: {
+  selector: string;
+  visible: boolean;
+  hidden: boolean;
+}): string {
   const element = `document.querySelector(${JSON.stringify(selector)})`;
   if (!visible && !hidden) return `${element} !== null`;
   const isSeen = `((element) => element !== null && element.checkVisibility({ visibilityProperty: true }) && element.getClientRects().length > 0)(${element})`;

@@ -27,7 +27,8 @@ export async function setQuota({ services, form }: FormVisit): Promise<Answer> {
   if (text !== '' && !CREDITS_PATTERN.test(text)) {
     throw invalidField('quota', 'must be a whole number of credits, or empty for no limit');
   }
-  if (!(await services.store.setQuota(form.value('name'), text === '' ? null : Number(text)))) throw notFound('No such account');
+  if (!(await services.store.setQuota(form.value('name'), text === '' ? null : Number(text))))
+    throw notFound('No such account');
   return { to: 'accounts' };
 }
 
@@ -79,8 +80,8 @@ function AccountCard({ account, usage, formToken }: { account: Account; usage: W
         <progress max={Math.max(1, quota)} value={Math.min(quota, usage.credits)} aria-label={`Credits of ${name}`} />
       )}
       <p class="hint">
-        {amount(usage.jobs.completed)} completed, {amount(usage.jobs.failed)} failed, {amount(usage.jobs.active)} running. Starts anew on{' '}
-        {instant(usage.resets_at)}.
+        {amount(usage.jobs.completed)} completed, {amount(usage.jobs.failed)} failed, {amount(usage.jobs.active)}{' '}
+        running. Starts anew on {instant(usage.resets_at)}.
       </p>
       {ended.length === 0 ? null : (
         <details>

@@ -16,9 +16,18 @@ const PRESETS: readonly (readonly [name: string, options: Record<string, string>
   ['PDF invoice', { format: 'pdf', 'pdf.paper': 'a4', 'pdf.margin': '15mm' }],
   [
     'E-paper',
-    { format: 'png', 'palette.colors': '2', 'viewport.width': '800', 'viewport.height': '480', 'viewport.deviceScaleFactor': '1' },
+    {
+      format: 'png',
+      'palette.colors': '2',
+      'viewport.width': '800',
+      'viewport.height': '480',
+      'viewport.deviceScaleFactor': '1',
+    },
   ],
-  ['Open Graph card', { format: 'png', 'viewport.width': '1200', 'viewport.height': '630', 'viewport.deviceScaleFactor': '1' }],
+  [
+    'Open Graph card',
+    { format: 'png', 'viewport.width': '1200', 'viewport.height': '630', 'viewport.deviceScaleFactor': '1' },
+  ],
 ];
 
 interface CaptureFormProps {
@@ -92,7 +101,13 @@ export function CaptureForm({ formToken, keys, form, error, aside }: CaptureForm
       <div class="card options">
         <div class="options-head">
           <h2>Options</h2>
-          <input type="search" data-find aria-label="Find an option" placeholder="Find an option, such as “margin”" hidden />
+          <input
+            type="search"
+            data-find
+            aria-label="Find an option"
+            placeholder="Find an option, such as “margin”"
+            hidden
+          />
           <p class="hint" role="status" data-set>
             <SetOptions form={form} />
           </p>
@@ -116,7 +131,8 @@ function NoKeys() {
   return (
     <section class="card narrow">
       <p>
-        Captures are charged to a key with the scope <code>screenshot:write</code>, and there is none. <a href="keys">Create a key</a>
+        Captures are charged to a key with the scope <code>screenshot:write</code>, and there is none.{' '}
+        <a href="keys">Create a key</a>
       </p>
     </section>
   );
@@ -147,7 +163,9 @@ function Problems({ error, issues }: { error: StoredError; issues: readonly Requ
 
 function problemOf(name: string, issues: readonly RequestIssue[]): string | null {
   const own = issues.filter((issue) => isAbout(issue, name));
-  return own.length === 0 ? null : own.map(({ path, message }) => (path === name ? message : `${path} ${message}`)).join('; ');
+  return own.length === 0
+    ? null
+    : own.map(({ path, message }) => (path === name ? message : `${path} ${message}`)).join('; ');
 }
 
 /** An issue may be about an item of a field, or about the object that the field is in: then the first of its fields shows it. */
@@ -200,7 +218,13 @@ function CaptureField({ field, form, problem }: { field: FormField; form: Form |
         <code class="wire">{name}</code>
         {choices.map((choice) => (
           <span class="choice">
-            <input type="checkbox" id={`${id}-${choice}`} name={name} value={choice} checked={form?.values(name).includes(choice)} />
+            <input
+              type="checkbox"
+              id={`${id}-${choice}`}
+              name={name}
+              value={choice}
+              checked={form?.values(name).includes(choice)}
+            />
             <label for={`${id}-${choice}`}>{choice}</label>
           </span>
         ))}
@@ -212,7 +236,13 @@ function CaptureField({ field, form, problem }: { field: FormField; form: Form |
   const shared = { name, id, label, wire: isFirst ? '' : name, hint: isFirst ? '' : description, problem };
   if (kind === 'switch') {
     const box = (labelled: Labelled) => (
-      <input type="checkbox" value="on" data-default={defaultValue === true ? 'on' : undefined} checked={isOn(field, form)} {...labelled} />
+      <input
+        type="checkbox"
+        value="on"
+        data-default={defaultValue === true ? 'on' : undefined}
+        checked={isOn(field, form)}
+        {...labelled}
+      />
     );
     return <Field {...shared} class="switch" labelLast control={box} />;
   }

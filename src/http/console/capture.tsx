@@ -48,7 +48,9 @@ export async function takePicture(visit: FormVisit): Promise<Answer> {
 export async function showSnippets({ services, form }: FormVisit): Promise<Answer> {
   const body = bodyOf(form);
   const problem = form.value('url') === '' && form.value('html') === '' ? null : problemIn(services, body);
-  const snippets = <Snippets body={body} baseUrl={services.places.baseUrl} chosen={form.value('snippet')} problem={problem} />;
+  const snippets = (
+    <Snippets body={body} baseUrl={services.places.baseUrl} chosen={form.value('snippet')} problem={problem} />
+  );
   return { title: 'The same request', section: 'capture', body: snippets };
 }
 
@@ -91,7 +93,11 @@ function Preview({ job }: { job: JobSnapshot }) {
       {picture === null ? null : <img src={pictureAt(picture.artifact)} alt={`Preview of ${picture.finalUrl}`} />}
       {outcome?.ok === false ? <ErrorNotice error={outcome.error} /> : null}
       <p class="hint">
-        {picture === null ? '' : picture.cached ? 'From the cache, not charged. ' : `Taken in ${duration(picture.durationMs)}. `}
+        {picture === null
+          ? ''
+          : picture.cached
+            ? 'From the cache, not charged. '
+            : `Taken in ${duration(picture.durationMs)}. `}
         <a href={`job?id=${job.id}`}>{job.result === null ? 'It takes longer: follow the job' : 'Show the job'}</a>
       </p>
     </PreviewResult>
@@ -114,9 +120,14 @@ const NOT_OF_VIEW = new Set(
 /** The request for a small picture of the view, which costs 1 credit. */
 function asPreview(body: Record<string, unknown>): Record<string, unknown> {
   const kept = FIELD_LIST.filter(
-    ({ name, group = 'Output', price }) => name in body && price === undefined && !NOT_PREVIEWED.has(group) && !NOT_OF_VIEW.has(name),
+    ({ name, group = 'Output', price }) =>
+      name in body && price === undefined && !NOT_PREVIEWED.has(group) && !NOT_OF_VIEW.has(name),
   );
-  return { ...Object.fromEntries(kept.map(({ name }) => [name, body[name]])), format: 'webp', resize: { width: PREVIEW_WIDTH } };
+  return {
+    ...Object.fromEntries(kept.map(({ name }) => [name, body[name]])),
+    format: 'webp',
+    resize: { width: PREVIEW_WIDTH },
+  };
 }
 
 function bodyOf(form: Form): Record<string, unknown> {
@@ -205,8 +216,8 @@ function PreviewCard() {
         </span>
       </p>
       <p class="hint" id="h-live">
-        A small picture of the view. Each one costs 1 credit of the chosen key; the same one again is taken from the cache and costs
-        nothing.
+        A small picture of the view. Each one costs 1 credit of the chosen key; the same one again is taken from the
+        cache and costs nothing.
       </p>
     </section>
   );

@@ -37,7 +37,10 @@ async function compare(visit: FormVisit): Promise<Required<Pick<Shown, 'comparis
   const { services, c, form } = visit;
   const principal = await chargeToKey(visit);
   using _place = services.comparisons.enter(principal.accountId);
-  const [before, after] = await Promise.all([sourceOf(services, form.value('before')), sourceOf(services, form.value('after'))]);
+  const [before, after] = await Promise.all([
+    sourceOf(services, form.value('before')),
+    sourceOf(services, form.value('after')),
+  ]);
   const body = { before, after, picture: form.value('picture') };
   const { comparison, pictures } = await compareFor(services, c, { body, idempotencyKey: null });
   return { comparison, pictures: { before: nameOf(pictures.before), after: nameOf(pictures.after) } };
@@ -77,7 +80,8 @@ interface Shown {
 async function show({ services, formToken }: Visit, { form, comparison, pictures, error }: Shown): Promise<Answer> {
   const [keys, shown] = await Promise.all([capturingKeys(services), pictures ?? picturesOf(services, form)]);
   const issues = (error?.details?.issues ?? []) as RequestIssue[];
-  const problem = (name: string) => issues.find(({ path }) => path === name || path.startsWith(`${name}.`))?.message ?? null;
+  const problem = (name: string) =>
+    issues.find(({ path }) => path === name || path.startsWith(`${name}.`))?.message ?? null;
   return {
     title: 'Compare',
     section: 'compare',
@@ -87,15 +91,20 @@ async function show({ services, formToken }: Visit, { form, comparison, pictures
         {error === undefined ? null : <ErrorNotice error={error} />}
         <PostForm action="compare" token={formToken} class="card" data-busy="Comparing…">
           <p class="hint">
-            Each side is the id of a job, the address of a stored picture, or the address of a page. Stored pictures cost nothing to
-            compare; a page is captured first, and charged as usual.
+            Each side is the id of a job, the address of a stored picture, or the address of a page. Stored pictures
+            cost nothing to compare; a page is captured first, and charged as usual.
           </p>
           <div class="pair">
             <TextField name="before" label="Before" value={form.value('before')} problem={problem('before')} />
             <TextField name="after" label="After" value={form.value('after')} problem={problem('after')} />
           </div>
           <div class="row">
-            <SelectField name="picture" label="Show changes" choices={Object.entries(FORMS)} value={form.value('picture')} />
+            <SelectField
+              name="picture"
+              label="Show changes"
+              choices={Object.entries(FORMS)}
+              value={form.value('picture')}
+            />
             <SelectField
               name="key"
               label="Charge to"
@@ -126,7 +135,10 @@ const COLUMNS: readonly Column[] = [{ name: 'Changed area' }, { name: 'Size', nu
 function Result({ comparison }: { comparison: WireComparison }) {
   const { same, share, pixels, regions, before, after, picture_url: url } = comparison;
   const size = ({ width, height }: WireComparison['before']) => `${amount(width)} × ${amount(height)} px`;
-  const rows = regions.map(({ x, y, width, height }) => [`${amount(x)}, ${amount(y)}`, `${amount(width)} × ${amount(height)} px`]);
+  const rows = regions.map(({ x, y, width, height }) => [
+    `${amount(x)}, ${amount(y)}`,
+    `${amount(width)} × ${amount(height)} px`,
+  ]);
   return (
     <section class="card result" aria-label="Result">
       <h2>{same ? 'The pictures are the same' : `${shareOf(share)} of the pixels have changed`}</h2>
@@ -140,7 +152,9 @@ function Result({ comparison }: { comparison: WireComparison }) {
       />
       {regions.length === 0 ? null : (
         <details>
-          <summary>{regions.length > REGIONS_SHOWN ? `The ${REGIONS_SHOWN} largest changed areas` : 'Where the changes are'}</summary>
+          <summary>
+            {regions.length > REGIONS_SHOWN ? `The ${REGIONS_SHOWN} largest changed areas` : 'Where the changes are'}
+          </summary>
           <Table columns={COLUMNS} rows={rows.slice(0, REGIONS_SHOWN)} />
         </details>
       )}

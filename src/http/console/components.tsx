@@ -5,7 +5,13 @@ import type { StoredError } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';
 
 /** Names and values, as a description list, without those whose value is null. @param wide in two columns where there is room */
-export function Facts({ of, wide = false }: { of: readonly (readonly [name: Child, value: Child | null])[]; wide?: boolean }) {
+export function Facts({
+  of,
+  wide = false,
+}: {
+  of: readonly (readonly [name: Child, value: Child | null])[];
+  wide?: boolean;
+}) {
   return (
     <dl class={wide ? 'facts wide-facts' : 'facts'}>
       {of
@@ -136,7 +142,12 @@ export function Notes({ id, hint, problem }: { id: string; hint: string; problem
 
 /** A field of a short text. */
 export function TextField({ value, ...field }: Omit<FieldProps, 'control'> & { value: string }) {
-  return <Field {...field} control={(labelled) => <input type="text" value={escaped(value)} autocomplete="off" {...labelled} />} />;
+  return (
+    <Field
+      {...field}
+      control={(labelled) => <input type="text" value={escaped(value)} autocomplete="off" {...labelled} />}
+    />
+  );
 }
 
 /** A field of one of several values. */

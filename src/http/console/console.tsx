@@ -178,7 +178,13 @@ function errorPage(error: StoredError, requestId: string): Page {
 async function showPicture({ services, c }: Visit): Promise<Answer> {
   const name = c.req.path.split('/').at(-1) ?? '';
   const artifact = await openArtifact(services, name);
-  return await sendArtifact(services, c, { name, artifact, cacheControl: 'private, max-age=600', conditional: true, mayRedirect: false });
+  return await sendArtifact(services, c, {
+    name,
+    artifact,
+    cacheControl: 'private, max-age=600',
+    conditional: true,
+    mayRedirect: false,
+  });
 }
 
 const THUMBNAIL_MAX_AGE_SECONDS = 600;
@@ -193,9 +199,12 @@ async function showThumbnail({ console, c }: Visit): Promise<Answer> {
   headers['content-type'] = isPicture ? 'image/webp' : 'image/svg+xml';
   headers['content-security-policy'] = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
   headers['cache-control'] = found === 'busy' ? 'no-store' : `private, max-age=${THUMBNAIL_MAX_AGE_SECONDS}`;
-  return new Response(isPicture ? new Uint8Array(found) : placeholder(found === 'busy' ? 'Not ready yet' : `Picture ${found}`), {
-    headers,
-  });
+  return new Response(
+    isPicture ? new Uint8Array(found) : placeholder(found === 'busy' ? 'Not ready yet' : `Picture ${found}`),
+    {
+      headers,
+    },
+  );
 }
 
 const COOKIE = 'stillframe_console';
@@ -207,7 +216,8 @@ async function sessionOf({ services, c }: Request): Promise<{ secret: string; fo
   const cookies = (c.env.incoming.headers.cookie ?? '').split(';').map((part) => part.trim().split('=', 2));
   const secrets = cookies.flatMap(([name, value]) => (name === COOKIE ? [value ?? ''] : []));
   for (const secret of secrets.slice(0, COOKIES_MAX)) {
-    if ((await findConsoleSession(services.store, secret, services.now())) !== null) return { secret, formToken: formTokenOf(secret) };
+    if ((await findConsoleSession(services.store, secret, services.now())) !== null)
+      return { secret, formToken: formTokenOf(secret) };
   }
   return null;
 }
@@ -229,7 +239,10 @@ function refuseForeignForm({ services, c }: Request): void {
 }
 
 function foreignForm(): CaptureError {
-  return new CaptureError({ code: 'forbidden', message: 'This form was not sent by a page of this console. Open the page again.' });
+  return new CaptureError({
+    code: 'forbidden',
+    message: 'This form was not sent by a page of this console. Open the page again.',
+  });
 }
 
 /** Exchanges a link for a session. A wrong one counts as a failed authentication. */
@@ -239,7 +252,10 @@ async function openSession(request: Request): Promise<Response> {
   const sent = await readForm(c.env.incoming);
   const session = await openConsoleSession(services.store, sent.value('link'), services.now());
   if (session === null) {
-    const refused = new CaptureError({ code: 'unauthorized', message: 'This link is invalid, has expired, or has already been used.' });
+    const refused = new CaptureError({
+      code: 'unauthorized',
+      message: 'This link is invalid, has expired, or has already been used.',
+    });
     const failure = failureOf(services, c, refused, 'unauthorized');
     if (failure !== refused) throw failure;
     return answerPage(request, lockedPage(refused.message), null);
@@ -267,8 +283,8 @@ function showLink(request: Request): Response {
   const body = (
     <section class="card narrow">
       <p>
-        This link can be used once. It opens the console in this browser for {SESSION_HOURS} hours, with access to all accounts, keys and
-        jobs of this server.
+        This link can be used once. It opens the console in this browser for {SESSION_HOURS} hours, with access to all
+        accounts, keys and jobs of this server.
       </p>
       <form method="post" action="enter">
         <input type="hidden" name="link" value={link} />

@@ -89,7 +89,9 @@ function readField(field: FormField, form: Form): unknown {
       return lines;
     case 'pairs':
       if (!lines.every((line) => /^[^:]/.test(line) && line.includes(':'))) return text;
-      return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).trim(), line.slice(line.indexOf(':') + 1).trim()]));
+      return Object.fromEntries(
+        lines.map((line) => [line.slice(0, line.indexOf(':')).trim(), line.slice(line.indexOf(':') + 1).trim()]),
+      );
     case 'value':
       return text.startsWith('{') ? toJson(text) : toNumber(text);
     case 'json':

@@ -19,13 +19,16 @@ export interface Form {
 /** @throws CaptureError `invalid_request` for another content type, too many bytes or fields, or a wrong encoding */
 export async function readForm(incoming: IncomingMessage): Promise<Form> {
   const [type = ''] = (incoming.headers['content-type'] ?? '').split(';');
-  if (type.trim().toLowerCase() !== 'application/x-www-form-urlencoded') throw refusedBody('The console takes forms only.');
+  if (type.trim().toLowerCase() !== 'application/x-www-form-urlencoded')
+    throw refusedBody('The console takes forms only.');
   const text = (await readBytes(incoming, FORM_LIMIT_BYTES, tooLarge)).toString('latin1');
-  if (text.split('&', FIELDS_MAX + 1).length > FIELDS_MAX) throw refusedBody(`The form has more than ${FIELDS_MAX} fields.`);
+  if (text.split('&', FIELDS_MAX + 1).length > FIELDS_MAX)
+    throw refusedBody(`The form has more than ${FIELDS_MAX} fields.`);
   const pairs = readQuery(text);
   if (pairs === null) throw refusedBody('The form is not valid percent-encoded UTF-8.');
   // No name or key has it, and PostgreSQL cannot store it.
-  if (pairs.some((pair) => pair.some((part) => part.includes('\0')))) throw refusedBody('The form contains a NUL character.');
+  if (pairs.some((pair) => pair.some((part) => part.includes('\0'))))
+    throw refusedBody('The form contains a NUL character.');
   return formOf(pairs);
 }
 

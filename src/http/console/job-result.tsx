@@ -19,7 +19,12 @@ export function JobResult({ job, baseUrl, aboveForm }: JobResultProps) {
   const summary = summaryOf(job);
   if (result === null) {
     return (
-      <section id="result" class="card result" data-live={`job?id=${job.id}${aboveForm ? '&form=1' : ''}`} data-summary={summary}>
+      <section
+        id="result"
+        class="card result"
+        data-live={`job?id=${job.id}${aboveForm ? '&form=1' : ''}`}
+        data-summary={summary}
+      >
         <h2>{summary}</h2>
         <progress max="100" value={job.progress} aria-label="Progress" />
         {aboveForm ? (
@@ -35,7 +40,9 @@ export function JobResult({ job, baseUrl, aboveForm }: JobResultProps) {
     <section id="result" class="card result" data-summary={summary}>
       <h2>{summary}</h2>
       {outcome.ok ? <Taken data={outcome.data} baseUrl={baseUrl} /> : <ErrorNotice error={outcome.error} />}
-      {outcome.ok || outcome.error.details === undefined ? null : <Details details={outcome.error.details} baseUrl={baseUrl} />}
+      {outcome.ok || outcome.error.details === undefined ? null : (
+        <Details details={outcome.error.details} baseUrl={baseUrl} />
+      )}
       <p class="pages">
         {aboveForm ? (
           <a href={`job?id=${job.id}`}>
@@ -78,14 +85,17 @@ function Again({ job, outcome, aboveForm }: { job: JobSnapshot; outcome: Ended['
   return (
     <>
       <a href={`capture?url=${encodeURIComponent(url)}`}>{outcome.ok ? 'Capture this page again' : 'Try again'}</a>
-      {outcome.ok && !isDocument(outcome.data.format) ? <a href={`compare?before=${job.id}`}>Compare with another picture</a> : null}
+      {outcome.ok && !isDocument(outcome.data.format) ? (
+        <a href={`compare?before=${job.id}`}>Compare with another picture</a>
+      ) : null}
     </>
   );
 }
 
 /** Summarizes a job for a heading and for announcements. */
 function summaryOf({ state, result, progress }: JobSnapshot): string {
-  if (result?.outcome.ok === true) return `${result.outcome.data.format === 'pdf' ? 'The PDF' : 'The picture'} is ready`;
+  if (result?.outcome.ok === true)
+    return `${result.outcome.data.format === 'pdf' ? 'The PDF' : 'The picture'} is ready`;
   if (result !== null) return 'The capture failed';
   return state === 'active' ? `Capturing, ${progress} %` : `Waiting (${state})`;
 }
@@ -168,7 +178,11 @@ function PageFactsParts({ facts, elements }: Inspection) {
       {!elements || elements.length === 0 ? null : (
         <details>
           <summary>Elements that can be acted on</summary>
-          <Text text={elements.map(({ ref, role, name }, index) => `${index + 1} ${role} ${JSON.stringify(name)} ${ref}`).join('\n')} />
+          <Text
+            text={elements
+              .map(({ ref, role, name }, index) => `${index + 1} ${role} ${JSON.stringify(name)} ${ref}`)
+              .join('\n')}
+          />
         </details>
       )}
     </>

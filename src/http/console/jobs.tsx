@@ -15,7 +15,11 @@ const STATES = JOB_STATES.filter((state) => state !== 'unknown');
 /** Jobs of all keys or of one, newest first; the list follows the server. */
 export async function jobsPage({ services, c }: Visit): Promise<Answer> {
   const address = (c.req.query('address') ?? '').replaceAll('\0', '').trim().slice(0, ADDRESS_MAX_CHARS);
-  const query = { state: given(c.req.query('state')), limit: given(c.req.query('limit')), cursor: given(c.req.query('cursor')) };
+  const query = {
+    state: given(c.req.query('state')),
+    limit: given(c.req.query('limit')),
+    cursor: given(c.req.query('cursor')),
+  };
   const page = readPage(query);
   const { store } = services;
   const keys = await store.listKeys();
@@ -91,7 +95,12 @@ function Filter({ keys, state, keyId, address }: FilterProps) {
         class="address"
         control={(labelled) => <input type="search" value={address} placeholder="Any part of it" {...labelled} />}
       />
-      <SelectField name="state" label="State" choices={[ALL, ...STATES.map((each) => [each, each] as const)]} value={state} />
+      <SelectField
+        name="state"
+        label="State"
+        choices={[ALL, ...STATES.map((each) => [each, each] as const)]}
+        value={state}
+      />
       <SelectField
         name="key"
         label="Key"
@@ -125,7 +134,12 @@ function identical(jobs: readonly JobSnapshot[]): JobSnapshot[][] {
   const groups = new Map<string, JobSnapshot[]>();
   for (const job of jobs) {
     const { outcome } = job.result ?? {};
-    const same = outcome === undefined ? job.id : outcome.ok ? outcome.data.artifact : `${job.url} ${job.keyId} ${outcome.error.code}`;
+    const same =
+      outcome === undefined
+        ? job.id
+        : outcome.ok
+          ? outcome.data.artifact
+          : `${job.url} ${job.keyId} ${outcome.error.code}`;
     groups.set(same, [...(groups.get(same) ?? []), job]);
   }
   return [...groups.values()];
@@ -154,13 +168,19 @@ function Shot({ job, others, label, now }: ShotProps) {
         </p>
       ) : null}
       <p class="meta">
-        {outcome?.ok === true && outcome.data.cached ? <span class="state good">from the cache</span> : <State job={job} />}
+        {outcome?.ok === true && outcome.data.cached ? (
+          <span class="state good">from the cache</span>
+        ) : (
+          <State job={job} />
+        )}
         {outcome?.ok === true ? <span class="size">{sizeOf(outcome.data)}</span> : null}
       </p>
       <p class="meta hint">
         <span>
           <When at={job.enqueuedAt} now={now} />
-          {durationMs === undefined || (outcome?.ok === true && outcome.data.cached) ? '' : `, took ${duration(durationMs)}`}
+          {durationMs === undefined || (outcome?.ok === true && outcome.data.cached)
+            ? ''
+            : `, took ${duration(durationMs)}`}
         </span>
         <span>{label}</span>
       </p>

@@ -31,8 +31,14 @@ export async function createKey(visit: FormVisit): Promise<Answer> {
     ...(scopes.length > 0 ? [] : [{ path: 'scope', message: 'must have at least one' }]),
   ];
   if (issues.length > 0) return await show(visit, { form, issues });
-  const made = await issueKey(services.store, { accountName: form.value('account'), label, scopes, now: services.now() });
-  if (made === null) return await show(visit, { form, issues: [{ path: 'account', message: 'must be an account that exists' }] });
+  const made = await issueKey(services.store, {
+    accountName: form.value('account'),
+    label,
+    scopes,
+    now: services.now(),
+  });
+  if (made === null)
+    return await show(visit, { form, issues: [{ path: 'account', message: 'must be an account that exists' }] });
   const title = `Key “${made.label}” of the account ${made.accountName}. Keep its secret: it is not shown again.`;
   return await show(visit, { made: { title, secret: made.secret } });
 }
@@ -82,7 +88,11 @@ interface Shown {
 async function show({ services, c, formToken }: Visit, { form, issues = [], made }: Shown): Promise<Answer> {
   const { store } = services;
   const now = services.now();
-  const [keys, accounts, linkCredits] = await Promise.all([store.listKeys(), store.listAccounts(), store.linkCredits(now)]);
+  const [keys, accounts, linkCredits] = await Promise.all([
+    store.listKeys(),
+    store.listAccounts(),
+    store.linkCredits(now),
+  ]);
   const page = pageOf([...keys].reverse(), 'keys', c.req.query('after'));
   return {
     title: 'Keys',
@@ -123,7 +133,13 @@ function NewKeyForm({ accounts, formToken, form, issues }: NewKeyProps) {
   const chosen: readonly string[] = form?.values('scope') ?? SCOPES;
   return (
     <PostForm action="keys" token={formToken} class="card row">
-      <TextField name="label" label="Label" value={form?.value('label') ?? ''} problem={problem('label')} hint="What the key is for" />
+      <TextField
+        name="label"
+        label="Label"
+        value={form?.value('label') ?? ''}
+        problem={problem('label')}
+        hint="What the key is for"
+      />
       <SelectField
         name="account"
         label="Account"

@@ -18,7 +18,12 @@ export interface SnippetsProps {
 const VALUE_MAX_CHARS = 4_000;
 
 const LANGUAGES = { curl: curlLine, javascript: javascriptCode, python: pythonCode, cli: cliLine } as const;
-const NAMES: Record<keyof typeof LANGUAGES, string> = { curl: 'curl', javascript: 'JavaScript', python: 'Python', cli: 'CLI' };
+const NAMES: Record<keyof typeof LANGUAGES, string> = {
+  curl: 'curl',
+  javascript: 'JavaScript',
+  python: 'Python',
+  cli: 'CLI',
+};
 
 /** The same request in four languages, one of them shown. Secrets and long values are left for the reader to fill in. */
 export function Snippets({ body, baseUrl, chosen = '', problem = null }: SnippetsProps) {
@@ -99,7 +104,9 @@ function pythonCode(body: object, baseUrl: string): string {
 function inPython(value: unknown, indent: string): string {
   const deeper = `${indent}    `;
   const list = (items: string[], [open, close]: readonly [string, string]) =>
-    items.length === 0 ? open + close : `${open}\n${items.map((item) => `${deeper}${item},\n`).join('')}${indent}${close}`;
+    items.length === 0
+      ? open + close
+      : `${open}\n${items.map((item) => `${deeper}${item},\n`).join('')}${indent}${close}`;
   if (Array.isArray(value))
     return list(
       value.map((item) => inPython(item, deeper)),
@@ -124,7 +131,9 @@ function cliLine(body: Record<string, unknown>): string {
     if (field.cli === false) return [];
     if (field.cli !== 'members') return flagsOf(field, body[field.name]);
     const value = body[field.name];
-    return isObject(value) ? field.members.flatMap((member) => flagsOf(member, value[member.name.split('.')[1] ?? ''])) : [];
+    return isObject(value)
+      ? field.members.flatMap((member) => flagsOf(member, value[member.name.split('.')[1] ?? '']))
+      : [];
   });
   return [`stillframe capture ${target.join('')}`.trim(), ...flags].join(' \\\n  ');
 }

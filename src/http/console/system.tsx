@@ -28,7 +28,8 @@ export async function systemPage({ services, console, formToken }: Visit): Promi
         <LiveStatus />
         <div id="health" data-live="system" data-summary={ready ? 'The server is ready.' : 'The server is not ready.'}>
           <p class={`notice ${ready ? 'good' : 'bad'}`}>
-            <strong>{ready ? 'Ready' : 'Not ready'}</strong> {ready ? 'The server accepts captures.' : reasonOf(data, services.draining())}
+            <strong>{ready ? 'Ready' : 'Not ready'}</strong>{' '}
+            {ready ? 'The server accepts captures.' : reasonOf(data, services.draining())}
           </p>
           <div class="cards">
             <Card
@@ -92,8 +93,8 @@ export async function systemPage({ services, console, formToken }: Visit): Promi
           <section class="card">
             <h2>Console sessions</h2>
             <p>
-              {sessions === 1 ? 'Only this session is open.' : `${amount(sessions)} sessions are open.`} Ending them also ends this one, and
-              invalidates links that have not been used.
+              {sessions === 1 ? 'Only this session is open.' : `${amount(sessions)} sessions are open.`} Ending them
+              also ends this one, and invalidates links that have not been used.
             </p>
             <PostForm action="end-sessions" token={formToken}>
               <button type="submit" class="danger">
@@ -173,12 +174,18 @@ function History({ recent, since }: { recent: readonly RecentJobs[]; since: numb
           <span class={kind}>{sums[i]}</span>
         ))}
       </p>
-      <svg viewBox={`0 0 ${HISTORY_HOURS * (BAR.width + BAR.gap)} ${BAR.height + 1}`} aria-hidden="true" preserveAspectRatio="none">
+      <svg
+        viewBox={`0 0 ${HISTORY_HOURS * (BAR.width + BAR.gap)} ${BAR.height + 1}`}
+        aria-hidden="true"
+        preserveAspectRatio="none"
+      >
         {hours.map((hour, i) => {
           let top = BAR.height;
           return KINDS.map(([kind]) => {
             top -= hour[kind] * scale;
-            return <rect class={kind} x={i * (BAR.width + BAR.gap)} y={top} width={BAR.width} height={hour[kind] * scale} />;
+            return (
+              <rect class={kind} x={i * (BAR.width + BAR.gap)} y={top} width={BAR.width} height={hour[kind] * scale} />
+            );
           });
         })}
       </svg>

@@ -36,7 +36,8 @@ export function Thumb({ job }: { job: JobSnapshot }) {
     );
   }
   const outcome = job.result?.outcome;
-  const [look, text] = outcome === undefined ? ['busy', '…'] : outcome.ok ? ['pdf', outcome.data.format.toUpperCase()] : ['failed', '✕'];
+  const [look, text] =
+    outcome === undefined ? ['busy', '…'] : outcome.ok ? ['pdf', outcome.data.format.toUpperCase()] : ['failed', '✕'];
   return (
     <span class={`thumb none ${look}`} aria-hidden="true">
       {text}
@@ -107,7 +108,15 @@ export function BeforeAfter({ before, after }: { before: string; after: string }
           <figcaption>After</figcaption>
           <img src={pictureAt(after)} alt="The later capture" loading="lazy" />
         </figure>
-        <input type="range" min="0" max="100" value="50" step="0.5" aria-label="Part of the width that shows the earlier picture" hidden />
+        <input
+          type="range"
+          min="0"
+          max="100"
+          value="50"
+          step="0.5"
+          aria-label="Part of the width that shows the earlier picture"
+          hidden
+        />
       </div>
     </div>
   );

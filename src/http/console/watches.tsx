@@ -44,7 +44,9 @@ export async function watchesPage({ services, c }: Visit): Promise<Answer> {
             Watch a page
           </a>
         </p>
-        {watches.length === 0 ? <p class="card">No watches. A watch captures a page by a schedule, and tells what has changed.</p> : null}
+        {watches.length === 0 ? (
+          <p class="card">No watches. A watch captures a page by a schedule, and tells what has changed.</p>
+        ) : null}
         <ul class="watches">
           {watches.map((watch, i) => (
             <li class="card watch">
@@ -119,7 +121,8 @@ const changesOf = (run: WireRun) => nameIn(run.changes_url);
 
 function RunThumb({ run }: { run: WireRun | null }) {
   const artifact = run === null ? null : artifactOf(run);
-  if (artifact === null || artifact.endsWith('.pdf')) return <span class="thumb none pdf">{artifact === null ? '…' : 'PDF'}</span>;
+  if (artifact === null || artifact.endsWith('.pdf'))
+    return <span class="thumb none pdf">{artifact === null ? '…' : 'PDF'}</span>;
   return <img src={`thumbnails/${artifact}`} alt="" loading="lazy" decoding="async" width="160" />;
 }
 
@@ -160,7 +163,12 @@ export async function watchPage({ services, c, formToken }: Visit, said: Child =
           />
           <div class="use">
             <Act id={id} token={formToken} does="run" label="Run now" />
-            <Act id={id} token={formToken} does={watch.paused ? 'resume' : 'pause'} label={watch.paused ? 'Resume' : 'Pause'} />
+            <Act
+              id={id}
+              token={formToken}
+              does={watch.paused ? 'resume' : 'pause'}
+              label={watch.paused ? 'Resume' : 'Pause'}
+            />
             <Act id={id} token={formToken} does="test" label="Send a test message" />
             <a class="button" href={`watch-form?id=${id}`}>
               Change
@@ -210,7 +218,9 @@ export async function watchPage({ services, c, formToken }: Visit, said: Child =
                   {artifactOf(run) === null ? null : <a href={pictureAt(artifactOf(run) ?? '')}>Picture</a>}
                   {changesOf(run) === null ? null : <a href={pictureAt(changesOf(run) ?? '')}>Changes</a>}
                   {artifactOf(run) === null || runs[i + 1] === undefined ? null : (
-                    <a href={`watch?id=${id}&after=${run.id}&before=${before?.id === run.id ? runs[i + 1]?.id : (before?.id ?? '')}`}>
+                    <a
+                      href={`watch?id=${id}&after=${run.id}&before=${before?.id === run.id ? runs[i + 1]?.id : (before?.id ?? '')}`}
+                    >
                       Show with the slider
                     </a>
                   )}
@@ -228,7 +238,19 @@ export async function watchPage({ services, c, formToken }: Visit, said: Child =
   };
 }
 
-function Act({ id, token, does, label, run }: { id: string; token: string; does: string; label: string; run?: string }) {
+function Act({
+  id,
+  token,
+  does,
+  label,
+  run,
+}: {
+  id: string;
+  token: string;
+  does: string;
+  label: string;
+  run?: string;
+}) {
   return (
     <PostForm action={`watch?id=${id}`} token={token}>
       <input type="hidden" name="do" value={does} />
@@ -291,7 +313,10 @@ export async function sendWatchForm(visit: FormVisit): Promise<Answer> {
     if (form.value('do') === 'check') {
       const explained = watches.explain(body.schedule as Parameters<typeof watches.explain>[0]);
       const { url } = body.request as { url?: string };
-      const preview = isNew && url ? await capture(visit, { ...(body.request as object), format: 'webp', resize: { width: 640 } }) : null;
+      const preview =
+        isNew && url
+          ? await capture(visit, { ...(body.request as object), format: 'webp', resize: { width: 640 } })
+          : null;
       return await showForm(visit, {
         id,
         form,
@@ -303,7 +328,9 @@ export async function sendWatchForm(visit: FormVisit): Promise<Answer> {
     const key = isNew ? await services.store.findKey(form.value('key')) : null;
     if (isNew && key === null) throw invalidField('key', 'must be a key with the scope watches:write');
     const watch =
-      key === null ? await watches.change(null, id, body) : await watches.create({ keyId: key.id, accountId: key.accountId }, body);
+      key === null
+        ? await watches.change(null, id, body)
+        : await watches.create({ keyId: key.id, accountId: key.accountId }, body);
     return { to: `watch?id=${watch.id}` };
   } catch (thrown) {
     if (!(thrown instanceof CaptureError)) throw thrown;
@@ -325,7 +352,10 @@ function bodyOf(form: Form, before: WireWatch | null): Record<string, unknown> {
   const above = form.value('above').trim();
   return {
     name: form.value('name').trim() || form.value('url').trim().slice(0, 100),
-    request: { ...objectOf(form, 'request'), ...(form.value('url').trim() === '' ? {} : { url: form.value('url').trim() }) },
+    request: {
+      ...objectOf(form, 'request'),
+      ...(form.value('url').trim() === '' ? {} : { url: form.value('url').trim() }),
+    },
     schedule: cron === '' ? { every } : { cron, ...(timezone === '' ? {} : { timezone }) },
     report: form.value('report') || 'changed',
     against: form.value('against') || 'previous',
@@ -396,8 +426,13 @@ interface ShownForm {
   preview?: string | null;
 }
 
-async function showForm({ services, formToken }: Visit, { id, form, isNew, error, explained, preview }: ShownForm): Promise<Answer> {
-  const keys = (await services.store.listKeys()).filter((key: ApiKey) => key.revokedAt === null && key.scopes.includes('watches:write'));
+async function showForm(
+  { services, formToken }: Visit,
+  { id, form, isNew, error, explained, preview }: ShownForm,
+): Promise<Answer> {
+  const keys = (await services.store.listKeys()).filter(
+    (key: ApiKey) => key.revokedAt === null && key.scopes.includes('watches:write'),
+  );
   const issues = (error?.details?.issues ?? []) as RequestIssue[];
   const problem = (...paths: string[]) =>
     issues
@@ -503,14 +538,21 @@ async function showForm({ services, formToken }: Visit, { id, form, isNew, error
             value={form.value('attach')}
           />
         </div>
-        <details class="card" open={form.value('send') !== '' || form.value('request') !== '' || problem('send', 'request') !== null}>
+        <details
+          class="card"
+          open={form.value('send') !== '' || form.value('request') !== '' || problem('send', 'request') !== null}
+        >
           <summary>More options</summary>
           {long(
             'send',
             'Other receivers',
             'A JSON list, such as `[{"slack": {"url": "https://hooks.slack.com/…"}}]`. `***` stands for a stored secret',
           )}
-          {long('request', 'Options of the capture', 'A JSON object with fields of a capture request, such as `{"full_page": true}`')}
+          {long(
+            'request',
+            'Options of the capture',
+            'A JSON object with fields of a capture request, such as `{"full_page": true}`',
+          )}
         </details>
         <p class="use">
           <button type="submit" name="do" value="save" class="primary">

@@ -21,7 +21,8 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
   unsupported_option: {
     statuses: '400',
     retriable: 'no',
-    meaning: 'Options that exclude each other (format pdf with selector), or an option that this deployment has switched off.',
+    meaning:
+      'Options that exclude each other (format pdf with selector), or an option that this deployment has switched off.',
     advice: 'Leave one of the options out.',
   },
   unauthorized: {
@@ -35,18 +36,22 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     retriable: 'no',
     meaning:
       'The key is valid but lacks the scope that the endpoint needs (screenshot:write, jobs:read, watches:read or watches:write; for signed links also links).',
-    advice: 'Use a key with that scope: "stillframe keys create --label NAME --scope screenshot:write --scope jobs:read".',
+    advice:
+      'Use a key with that scope: "stillframe keys create --label NAME --scope screenshot:write --scope jobs:read".',
   },
   idempotency_conflict: {
     statuses: '409',
     retriable: 'no',
-    meaning: 'The Idempotency-Key has been used before, with another API key of the account or for a different request.',
-    advice: 'Use a new key for a new request. To follow the first one, read GET /v1/requests/{key} with the API key that submitted it.',
+    meaning:
+      'The Idempotency-Key has been used before, with another API key of the account or for a different request.',
+    advice:
+      'Use a new key for a new request. To follow the first one, read GET /v1/requests/{key} with the API key that submitted it.',
   },
   quota_exceeded: {
     statuses: '429',
     retriable: 'no',
-    meaning: 'The account, or the limit of a key for its signed links, does not have enough credits left for this capture in this month.',
+    meaning:
+      'The account, or the limit of a key for its signed links, does not have enough credits left for this capture in this month.',
     advice:
       'Retry-After has the seconds until the next month. details holds quota, used, reserved and resets_at; for a signed link whose key is over its limit, limit, used and resets_at. An operator changes the quota with "stillframe accounts quota NAME CREDITS", the limit with "stillframe keys links-limit ID CREDITS".',
   },
@@ -54,7 +59,8 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     statuses: '429',
     retriable: 'yes',
     meaning: 'The API key exceeded its rate limit, or an address had too many failed authentications.',
-    advice: 'Wait for the number of seconds in the Retry-After header. The RateLimit header of every response shows what is left.',
+    advice:
+      'Wait for the number of seconds in the Retry-After header. The RateLimit header of every response shows what is left.',
   },
   blocked_by_target: {
     statuses: '451',
@@ -81,7 +87,8 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
   render_incomplete: {
     statuses: '502',
     retriable: 'yes',
-    meaning: 'A check that the request asked for failed: fail_if_…, min_capture_…, or the selector never became visible.',
+    meaning:
+      'A check that the request asked for failed: fail_if_…, min_capture_…, or the selector never became visible.',
     advice:
       'details names the check and what was found. Give the page more time with wait_for_selector, wait_for_content or delay. To capture a page that is blank, add render_incomplete to tolerate.',
   },
@@ -94,14 +101,16 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
   egress_unavailable: {
     statuses: '503',
     retriable: 'yes',
-    meaning: "The caller's proxy could not be reached or refused the connection, or the egress country could not be determined.",
+    meaning:
+      "The caller's proxy could not be reached or refused the connection, or the egress country could not be determined.",
     advice: 'Check proxy.server and its credentials; retry later.',
   },
   render_timeout: {
     statuses: '504',
     retriable: 'yes',
     meaning: 'Navigation, wait_until or wait_for_selector was not reached within timeout.',
-    advice: 'The message names what was still pending, and the option that skips this wait. Or raise timeout (up to 60000 ms).',
+    advice:
+      'The message names what was still pending, and the option that skips this wait. Or raise timeout (up to 60000 ms).',
   },
   render_crashed: {
     statuses: '500',
@@ -114,6 +123,7 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     statuses: '500, 503',
     retriable: 'yes',
     meaning: 'An error inside the server; with 503 it is shutting down, has no browser ready, or its queue is full.',
-    advice: "Retry after the number of seconds in the Retry-After header. An operator finds the cause in the server's log by request_id.",
+    advice:
+      "Retry after the number of seconds in the Retry-After header. An operator finds the cause in the server's log by request_id.",
   },
 };

@@ -22,7 +22,12 @@ interface Entry {
 
 /** The pages that are not written in docs/. */
 const MADE_HERE: readonly Entry[] = [
-  { name: 'reference', title: 'Endpoints', lead: 'Every endpoint with its parameters and answers, to be tried out here.', headings: [] },
+  {
+    name: 'reference',
+    title: 'Endpoints',
+    lead: 'Every endpoint with its parameters and answers, to be tried out here.',
+    headings: [],
+  },
   {
     name: 'errors',
     title: 'Errors',
@@ -98,17 +103,34 @@ function waysFrom({ hasConsole }: DocsPlace): Way[] {
         title: 'Console',
         text: (
           <>
-            It is open to this machine, or to those whom the operator lets in: <a href="docs/production#the-console">how to open it</a>.
+            It is open to this machine, or to those whom the operator lets in:{' '}
+            <a href="docs/production#the-console">how to open it</a>.
           </>
         ),
       };
   return [
     console,
-    { to: 'docs', title: 'Documentation', text: 'Start here: all pages about capturing, integrating and operating, with a search.' },
+    {
+      to: 'docs',
+      title: 'Documentation',
+      text: 'Start here: all pages about capturing, integrating and operating, with a search.',
+    },
     { to: 'docs/api', title: 'The HTTP API', text: 'How requests, answers, errors, credits and signed links work.' },
-    { to: 'docs/options', title: 'Options of a capture', text: 'Devices, full pages, PDFs, waiting, blocking, and everything else.' },
-    { to: 'docs/reference', title: 'Endpoints', text: 'Every endpoint with its parameters and answers, to be tried out here.' },
-    { to: 'docs/mcp', title: 'AI assistants', text: 'Let an assistant look at web pages with the tools of this server.' },
+    {
+      to: 'docs/options',
+      title: 'Options of a capture',
+      text: 'Devices, full pages, PDFs, waiting, blocking, and everything else.',
+    },
+    {
+      to: 'docs/reference',
+      title: 'Endpoints',
+      text: 'Every endpoint with its parameters and answers, to be tried out here.',
+    },
+    {
+      to: 'docs/mcp',
+      title: 'AI assistants',
+      text: 'Let an assistant look at web pages with the tools of this server.',
+    },
   ];
 }
 
@@ -141,9 +163,14 @@ export function errorsPage(place: DocsPlace): string {
     <section class="card prose">
       <p>
         Every failure is{' '}
-        <code>{'{"ok": false, "request_id", "error": {"code", "message", "retriable", "request_id", "docs_url", "details"}}'}</code>. Base
-        decisions on <code>code</code> and <code>retriable</code>, never on the message. If <code>details.job_id</code> is present, look
-        that job up before you submit a new capture. A private address is refused unless the operator allows it:{' '}
+        <code>
+          {
+            '{"ok": false, "request_id", "error": {"code", "message", "retriable", "request_id", "docs_url", "details"}}'
+          }
+        </code>
+        . Base decisions on <code>code</code> and <code>retriable</code>, never on the message. If{' '}
+        <code>details.job_id</code> is present, look that job up before you submit a new capture. A private address is
+        refused unless the operator allows it:{' '}
         <a href="security#capture-localhost-or-an-intranet">Capture localhost or an intranet</a>.
       </p>
       {ERROR_CODES.map((code) => (
@@ -234,7 +261,11 @@ interface Written {
   isHome?: true;
 }
 
-function write({ version, hasConsole }: DocsPlace, { title, current, up, query = '', isHome }: Written, body: Child): string {
+function write(
+  { version, hasConsole }: DocsPlace,
+  { title, current, up, query = '', isHome }: Written,
+  body: Child,
+): string {
   const files = `${up}docs/`;
   const head = (
     <>
@@ -249,7 +280,14 @@ function write({ version, hasConsole }: DocsPlace, { title, current, up, query =
     <>
       <search>
         <form action={`${files}search`}>
-          <input type="search" name="q" value={query} maxlength={200} aria-label="Search the documentation" placeholder="Search" />
+          <input
+            type="search"
+            name="q"
+            value={query}
+            maxlength={200}
+            aria-label="Search the documentation"
+            placeholder="Search"
+          />
           <button type="submit">Search</button>
         </form>
       </search>

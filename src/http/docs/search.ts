@@ -60,11 +60,20 @@ function places(): Searched[] {
   made ??= [
     ...ERROR_CODES.map((code) => {
       const { meaning, advice } = ERROR_REFERENCE[code];
-      return { to: `docs/errors#${code}`, page: 'Errors', section: '', name: code, isRow: true, text: `${meaning} ${advice}` };
+      return {
+        to: `docs/errors#${code}`,
+        page: 'Errors',
+        section: '',
+        name: code,
+        isRow: true,
+        text: `${meaning} ${advice}`,
+      };
     }),
     ...[...groups]
       .reverse()
-      .flatMap(({ pages }) => pages.flatMap((page) => page.html.split(/(?=<h[2-4] id=)/).flatMap((part) => placesOf(page, part)))),
+      .flatMap(({ pages }) =>
+        pages.flatMap((page) => page.html.split(/(?=<h[2-4] id=)/).flatMap((part) => placesOf(page, part))),
+      ),
   ];
   return made;
 }
@@ -81,7 +90,14 @@ function placesOf({ name, title }: { name: string; title: string }, html: string
   const others = rows.reduce((left, row) => left.replace(row, ' '), html);
   const text = textOf(heading === undefined ? others : others.slice(others.indexOf('>', others.indexOf('</h')) + 1));
   return [
-    { to: id === undefined ? address : `${address}#${id}`, page: title, section: '', name: section || title, isRow: false, text },
+    {
+      to: id === undefined ? address : `${address}#${id}`,
+      page: title,
+      section: '',
+      name: section || title,
+      isRow: false,
+      text,
+    },
     ...rows.map((row) => {
       const [, anchor = ''] = /^<tr id="([^"]*)"/.exec(row) ?? [];
       const rest = row.slice(row.indexOf('</th>')).replaceAll('<td', ' · <td').replace(' · ', '');

@@ -37,9 +37,13 @@ function httpBackend(services: AppServices, c: Context<AppEnv>): McpBackend {
     },
     // Each request has been counted as a read (routes/answer-mcp.ts).
     admitRead: () => requireScope(principal, 'jobs:read'),
-    admitPicture: () => enforceLimits(services, c, { principal, protection: { scope: 'jobs:read', meter: 'submissions' } }),
+    admitPicture: () =>
+      enforceLimits(services, c, { principal, protection: { scope: 'jobs:read', meter: 'submissions' } }),
     submit: (body, idempotencyKey) =>
-      submitAndWait(services, c, { submission: parseSubmission(body, { ...services.config, forceAsync: false }), idempotencyKey }),
+      submitAndWait(services, c, {
+        submission: parseSubmission(body, { ...services.config, forceAsync: false }),
+        idempotencyKey,
+      }),
     findJob: (id) => lookupJob(services.store, id, principal),
     listJobs: (page) => services.store.listJobs(principal.keyId, page),
     async watches() {
@@ -47,15 +51,22 @@ function httpBackend(services: AppServices, c: Context<AppEnv>): McpBackend {
       const watches = await services.watches();
       return { list: (page) => watches.list(principal, page), runs: (id, page) => watches.runs(principal, id, page) };
     },
-    tiles: ({ artifact, diagnostics }, from) => services.modelView(artifact, { from, density: diagnostics.deviceScaleFactor }),
+    tiles: ({ artifact, diagnostics }, from) =>
+      services.modelView(artifact, { from, density: diagnostics.deviceScaleFactor }),
     async compare({ before, after }, threshold) {
       using _place = services.comparisons.enter(principal.accountId);
       const options = { threshold, ignoreAntialiasing: true, mask: [], picture: 'overlay' as const };
       const find = (side: 'before' | 'after', jobId: string) =>
         services.comparisons.find({ side, source: { kind: 'job', jobId } }, principal);
       const pictures = { before: await find('before', before), after: await find('after', after) };
-      const { comparison, artifact } = await services.comparisons.compare({ ...pictures, options }, { principal, signal: clientOf(c) });
-      return { comparison, tiles: artifact === null ? null : await services.modelView(artifact, { from: 1, density: 1 }) };
+      const { comparison, artifact } = await services.comparisons.compare(
+        { ...pictures, options },
+        { principal, signal: clientOf(c) },
+      );
+      return {
+        comparison,
+        tiles: artifact === null ? null : await services.modelView(artifact, { from: 1, density: 1 }),
+      };
     },
     report: (thrown) => services.log.error({ request_id: requestId, route, err: thrown }, 'tool failed'),
     requestId: () => requestId,

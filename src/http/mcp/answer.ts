@@ -71,14 +71,20 @@ function errorFacts({ baseUrl }: McpBackend, error: StoredError, requestId: stri
     ([name, value]) => typeof value === 'number' || typeof value === 'boolean' || name === 'job_id',
   );
   return {
-    ...{ code, message: ERROR_REFERENCE[code].meaning, retriable, request_id: requestId },
+    code,
+    message: ERROR_REFERENCE[code].meaning,
+    retriable,
+    request_id: requestId,
     ...(baseUrl === null ? {} : { docs_url: `${baseUrl}/docs/errors#${code}` }),
     ...(told.length === 0 ? {} : { details: Object.fromEntries(told) }),
   };
 }
 
 function failure(facts: Record<string, unknown>, { message, details }: StoredError): CallToolResult {
-  return { isError: true, ...toolAnswer({ facts: { ok: false, error: facts }, untrusted: JSON.stringify({ message, details }) }) };
+  return {
+    isError: true,
+    ...toolAnswer({ facts: { ok: false, error: facts }, untrusted: JSON.stringify({ message, details }) }),
+  };
 }
 
 /** Between two lines that the page cannot write itself: their boundary is random, and new for each answer. */

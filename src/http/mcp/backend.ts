@@ -36,7 +36,10 @@ export interface McpBackend {
   watches(): Promise<WatchReader>;
   tiles(data: CaptureData, from: number): Promise<ModelTiles>;
   /** Compares the pictures of two jobs. @returns the comparison, and the picture of the differences, if there are any */
-  compare(jobs: { before: string; after: string }, threshold: number): Promise<{ comparison: Comparison; tiles: ModelTiles | null }>;
+  compare(
+    jobs: { before: string; after: string },
+    threshold: number,
+  ): Promise<{ comparison: Comparison; tiles: ModelTiles | null }>;
   /** Logs the cause of an error that is not the caller's. */
   report(thrown: unknown): void;
   requestId(): string;

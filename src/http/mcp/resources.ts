@@ -24,7 +24,12 @@ const TABLES: { uri: string; name: string; description: string; rows(): unknown[
 ];
 
 /** Only parameters of captures; jobs are a template. */
-export const RESOURCES: Resource[] = TABLES.map(({ uri, name, description }) => ({ uri, name, description, mimeType: JSON_TYPE }));
+export const RESOURCES: Resource[] = TABLES.map(({ uri, name, description }) => ({
+  uri,
+  name,
+  description,
+  mimeType: JSON_TYPE,
+}));
 
 export const TEMPLATES: ResourceTemplate[] = [
   {

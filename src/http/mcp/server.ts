@@ -44,7 +44,10 @@ export function createMcpServer(backend: McpBackend): Server {
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     const tool = TOOLS.find(({ listing }) => listing.name === params.name);
     if (tool === undefined) {
-      throw new McpError(ErrorCode.InvalidParams, `Unknown tool. Known tools: ${TOOLS.map(({ listing }) => listing.name).join(', ')}`);
+      throw new McpError(
+        ErrorCode.InvalidParams,
+        `Unknown tool. Known tools: ${TOOLS.map(({ listing }) => listing.name).join(', ')}`,
+      );
     }
     try {
       return await tool.call(backend, params.arguments ?? {});
@@ -75,7 +78,8 @@ export async function serveStdio(backend: McpBackend, { stop, log }: { stop: Abo
     process.stdin.once('end', resolve).once('close', resolve);
     stop.addEventListener('abort', () => resolve());
   });
-  server.onerror = ({ message }) => log.warn({ reason: message.slice(0, REASON_MAX_CHARS) }, 'a message could not be read');
+  server.onerror = ({ message }) =>
+    log.warn({ reason: message.slice(0, REASON_MAX_CHARS) }, 'a message could not be read');
   await server.connect(new StdioServerTransport());
   await closed;
   await server.close();
@@ -84,7 +88,8 @@ export async function serveStdio(backend: McpBackend, { stop, log }: { stop: Abo
 /** Reading a resource has no result for failures. */
 function asProtocolError(backend: McpBackend, thrown: unknown): McpError {
   const facts = callErrorFacts(backend, thrown);
-  if (thrown instanceof CaptureError && thrown.status === 404) return new McpError(RESOURCE_NOT_FOUND, NO_RESOURCE, facts);
+  if (thrown instanceof CaptureError && thrown.status === 404)
+    return new McpError(RESOURCE_NOT_FOUND, NO_RESOURCE, facts);
   return new McpError(ErrorCode.InvalidRequest, facts.message, facts);
 }
 

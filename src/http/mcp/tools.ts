@@ -3,7 +3,12 @@ import { z } from 'zod';
 import { comparisonThreshold } from '../../contract/comparison.js';
 import { isId } from '../../contract/ids.js';
 import type { JobSnapshot } from '../../contract/job.js';
-import { IDEMPOTENCY_KEY_PATTERN, IDEMPOTENCY_KEY_RULE, VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
+import {
+  IDEMPOTENCY_KEY_PATTERN,
+  IDEMPOTENCY_KEY_RULE,
+  VIEWPORT_HEIGHT_PX,
+  VIEWPORT_WIDTH_PX,
+} from '../../contract/limits.js';
 import { MODEL_EDGE_MAX_PX, MODEL_TILES_MAX } from '../../contract/model-tiles.js';
 import { EXTENSION, OWN_META_NAMES, requestFields } from '../../contract/request-fields.js';
 import { agentStepsSchema } from '../../contract/step-schema.js';
@@ -36,7 +41,11 @@ const REQUEST_FIELDS = Object.fromEntries(
   }),
 );
 
-const FIRST_TILE = z.int().min(1).default(1).meta({ description: 'number of the first tile of a long picture to return' });
+const FIRST_TILE = z
+  .int()
+  .min(1)
+  .default(1)
+  .meta({ description: 'number of the first tile of a long picture to return' });
 const LOOK = {
   view: z.enum(VIEWS).default('picture').meta({
     description:
@@ -87,7 +96,9 @@ const capturePage: Tool = {
     const { view, from, idempotency_key: key = null } = parseFields(OWN_ARGUMENTS, args);
     const { view: _view, from: _from, idempotency_key: _key, width, height, ...fields } = args;
     // Names that no request has are rejected at submission, with the field that was meant.
-    const others = Object.keys(fields).filter((name) => Object.hasOwn(requestFields, name) && !Object.hasOwn(REQUEST_FIELDS, name));
+    const others = Object.keys(fields).filter(
+      (name) => Object.hasOwn(requestFields, name) && !Object.hasOwn(REQUEST_FIELDS, name),
+    );
     const message = 'is a field of POST /v1/screenshot that this tool does not have';
     if (others.length > 0) throw invalidRequest(others.map((path) => ({ path, message })));
     parseFields(AGENT_ARGUMENTS, args);
@@ -97,7 +108,10 @@ const capturePage: Tool = {
 };
 
 /** Jpeg for what may be long: its decoder reads only the rows of a tile, and its pictures may be longer than those of webp. */
-function wayOf(view: View, { full_page: fullPage, selector, annotate }: Record<string, unknown>): Record<string, unknown> {
+function wayOf(
+  view: View,
+  { full_page: fullPage, selector, annotate }: Record<string, unknown>,
+): Record<string, unknown> {
   if (view !== 'picture') return { format: 'jpeg', inspect_page: true };
   const inspects = annotate === true ? { inspect_page: true } : {};
   return { ...inspects, format: fullPage === true || selector !== undefined ? 'jpeg' : 'webp' };
@@ -151,7 +165,9 @@ const listJobs: Tool = {
   async call(backend, args) {
     backend.admitRead();
     const { jobs, next } = await backend.listJobs(readPage(parseFields(LIST_ARGUMENTS, args)));
-    const urls = jobs.flatMap(({ id, result }) => (result?.outcome.ok === true ? [`${id}: ${result.outcome.data.url}`] : []));
+    const urls = jobs.flatMap(({ id, result }) =>
+      result?.outcome.ok === true ? [`${id}: ${result.outcome.data.url}`] : [],
+    );
     return toolAnswer({
       facts: { jobs: jobs.map((job) => jobFacts(backend, job)), next_cursor: nextCursor(next) },
       ...(urls.length === 0 ? {} : { untrusted: ['Addresses that were asked for:', ...urls].join('\n') }),
@@ -171,7 +187,8 @@ const compareCaptures: Tool = {
   listing: {
     name: 'compare_captures',
     title: 'Compare two captures',
-    description: 'Return how much has changed between two captures, the boxes of what has changed in px, and a picture of the differences.',
+    description:
+      'Return how much has changed between two captures, the boxes of what has changed in px, and a picture of the differences.',
     inputSchema: listingSchema(COMPARE_ARGUMENTS),
     annotations: { readOnlyHint: true, openWorldHint: false },
   },
@@ -191,7 +208,12 @@ const compareCaptures: Tool = {
 };
 
 const WATCH_PAGE = z.strictObject({
-  limit: z.int().min(WATCHES_PAGE.min).max(WATCHES_PAGE.max).default(WATCHES_PAGE.default).meta({ description: 'entries per page' }),
+  limit: z
+    .int()
+    .min(WATCHES_PAGE.min)
+    .max(WATCHES_PAGE.max)
+    .default(WATCHES_PAGE.default)
+    .meta({ description: 'entries per page' }),
   cursor: z.string().max(100).optional().meta({ description: '`next_cursor` of the previous page' }),
 });
 const RUNS_ARGUMENTS = WATCH_PAGE.extend({ watch_id: z.string().meta({ description: 'id of a watch' }) });
@@ -201,7 +223,8 @@ const listWatches: Tool = {
   listing: {
     name: 'list_watches',
     title: 'List watches',
-    description: 'List the watches of this caller, newest first: pages that are captured by a schedule, with their latest run.',
+    description:
+      'List the watches of this caller, newest first: pages that are captured by a schedule, with their latest run.',
     inputSchema: listingSchema(WATCH_PAGE),
     annotations: { readOnlyHint: true, openWorldHint: false },
   },
@@ -212,7 +235,11 @@ const listWatches: Tool = {
     return toolAnswer({
       facts: {
         watches: watches.map(({ id, report, paused, next_run_at, failures, last_run }) => ({
-          ...{ id, report, paused, next_run_at, failures },
+          id,
+          report,
+          paused,
+          next_run_at,
+          failures,
           last_run: last_run === null ? null : runFacts(last_run),
         })),
         next_cursor: next,
@@ -252,8 +279,28 @@ const listRuns: Tool = {
 /** Characters of all diffs and errors of a list. */
 const RUN_TEXTS_MAX_CHARS = 20_000;
 
-function runFacts({ id, state, cause, due_at, ended_at, share, approved, job_id, error }: WireRun): Record<string, unknown> {
-  return { id, state, cause, due_at, ended_at, share, approved, job_id, ...(error === null ? {} : { code: error.code }) };
+function runFacts({
+  id,
+  state,
+  cause,
+  due_at,
+  ended_at,
+  share,
+  approved,
+  job_id,
+  error,
+}: WireRun): Record<string, unknown> {
+  return {
+    id,
+    state,
+    cause,
+    due_at,
+    ended_at,
+    share,
+    approved,
+    job_id,
+    ...(error === null ? {} : { code: error.code }),
+  };
 }
 
 export const TOOLS: readonly Tool[] = [capturePage, getJob, listJobs, compareCaptures, listWatches, listRuns];

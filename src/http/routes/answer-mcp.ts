@@ -15,7 +15,8 @@ export const answerMcp: Route = {
   handle: (services) => async (c) => {
     const message = await readJson(c.env.incoming);
     // Else one request could do the work of thousands, and be counted as one.
-    if (Array.isArray(message)) throw new CaptureError({ code: 'invalid_request', message: 'The body must be a single JSON-RPC message.' });
+    if (Array.isArray(message))
+      throw new CaptureError({ code: 'invalid_request', message: 'The body must be a single JSON-RPC message.' });
     const { answerMessage } = await import('../mcp/answer-message.js');
     return await answerMessage(services, c, message);
   },

@@ -35,7 +35,10 @@ export const comparePictures: Route = {
     const idempotencyKey = readIdempotencyKey(c.env.incoming.headers['idempotency-key']);
     refuseWhenDraining(services);
     using _place = services.comparisons.enter(principalOf(c).accountId);
-    const body = await readLargeJson(services, c, { limitBytes: COMPARE_BODY_MAX_BYTES, long: { before: 'picture', after: 'picture' } });
+    const body = await readLargeJson(services, c, {
+      limitBytes: COMPARE_BODY_MAX_BYTES,
+      long: { before: 'picture', after: 'picture' },
+    });
     const { comparison } = await compareFor(services, c, { body, idempotencyKey });
     return answerData(c, comparison);
   },
@@ -55,7 +58,11 @@ interface Compared {
  * Makes a comparison for the caller of a request, who has a place among the comparisons.
  * @throws CaptureError; once there are captures, with their ids in `details.job_ids`
  */
-export async function compareFor(services: AppServices, c: Context<AppEnv>, { body, idempotencyKey }: Asked): Promise<Compared> {
+export async function compareFor(
+  services: AppServices,
+  c: Context<AppEnv>,
+  { body, idempotencyKey }: Asked,
+): Promise<Compared> {
   const order = parseComparison(body, services.config);
   const principal = principalOf(c);
   const jobIds: Partial<Record<Side, string>> = {};
@@ -85,7 +92,10 @@ export async function compareFor(services: AppServices, c: Context<AppEnv>, { bo
     const { code, message, retriable, status, retryAfterSeconds, details } = thrown;
     const known = { ...details, job_ids: jobIds };
     throw new CaptureError({
-      ...{ code, message, retriable, status },
+      code,
+      message,
+      retriable,
+      status,
       details: known,
       ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     });

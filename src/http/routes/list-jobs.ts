@@ -14,7 +14,10 @@ export const listJobs: Route = {
   describe,
   handle: (services) => async (c) => {
     const { jobs, next } = await services.store.listJobs(principalOf(c).keyId, readPage(c.req.query()));
-    return answerData(c, { jobs: jobs.map((job) => toWireJobSnapshot(job, services.places)), next_cursor: nextCursor(next) });
+    return answerData(c, {
+      jobs: jobs.map((job) => toWireJobSnapshot(job, services.places)),
+      next_cursor: nextCursor(next),
+    });
   },
 };
 

@@ -31,8 +31,16 @@ function describe(): Description {
       'If-Modified-Since': z.string().optional(),
     }),
     answers: {
-      200: { description: 'The file.', picture: true, headers: { etag: 'strong', 'cache-control': 'public, immutable' } },
-      206: { description: 'The requested range.', picture: true, headers: { 'content-range': 'byte range and total size' } },
+      200: {
+        description: 'The file.',
+        picture: true,
+        headers: { etag: 'strong', 'cache-control': 'public, immutable' },
+      },
+      206: {
+        description: 'The requested range.',
+        picture: true,
+        headers: { 'content-range': 'byte range and total size' },
+      },
       302: {
         description: 'A link to the bucket that keeps the file, where the operator wants that.',
         headers: { location: 'valid for some minutes' },

@@ -12,7 +12,11 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const ASSET_MAX_AGE_SECONDS = 3_600;
 const QUERY_MAX_CHARS = 200;
-const TYPES: Record<string, string> = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', svg: 'image/svg+xml' };
+const TYPES: Record<string, string> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+};
 
 /** Loaded at the first request, so that a server whose documentation is never read pays nothing. */
 const load = () => import('../docs/pages.js');
@@ -26,7 +30,9 @@ export const DOCS: readonly Route[] = [
   pageAt('/docs', (pages, place) => existing(pages.docsPage(place, ''))),
   pageAt('/docs/reference', (pages, place) => pages.referencePage(place)),
   pageAt('/docs/errors', (pages, place) => pages.errorsPage(place)),
-  pageAt('/docs/search', (pages, place, c) => pages.searchPage(place, (c.req.query('q') ?? '').slice(0, QUERY_MAX_CHARS))),
+  pageAt('/docs/search', (pages, place, c) =>
+    pages.searchPage(place, (c.req.query('q') ?? '').slice(0, QUERY_MAX_CHARS)),
+  ),
   ...PAGE_FILE_NAMES.map((name) => fileAt(name, async () => (await import('../docs/page-files.js')).PAGE_FILES[name])),
   ...['swagger-ui.css', 'swagger-ui-bundle.js'].map((name) => fileAt(name, () => readSwagger(name))),
   pageAt('/docs/:name', (pages, place, c) => existing(pages.docsPage(place, c.req.param('name') ?? ''))),
@@ -56,13 +62,17 @@ export const readOpenapi: Route = {
   },
 };
 
-function pageAt(path: string, make: (pages: Awaited<ReturnType<typeof load>>, place: DocsPlace, c: Context<AppEnv>) => string): Route {
+function pageAt(
+  path: string,
+  make: (pages: Awaited<ReturnType<typeof load>>, place: DocsPlace, c: Context<AppEnv>) => string,
+): Route {
   return {
     method: 'GET',
     path,
     access: null,
     handle: (services) => async (c) => {
-      const hasConsole = services.console !== undefined && (!services.console.loopbackOnly || isLoopback(c.env.incoming));
+      const hasConsole =
+        services.console !== undefined && (!services.console.loopbackOnly || isLoopback(c.env.incoming));
       const place = { version: services.config.version, baseUrl: services.places.baseUrl, hasConsole };
       const page = make(await load(), place, c);
       const { headers } = c.var.exchange;
@@ -94,5 +104,7 @@ function fileAt(name: string, read: () => Promise<string | Uint8Array<ArrayBuffe
 /** A file of the build, or else of the npm package, which an installed copy does not have. */
 async function readSwagger(name: string): Promise<Uint8Array<ArrayBuffer>> {
   const built = new URL(`./docs/${name}`, import.meta.url);
-  return new Uint8Array(await readFile(built).catch(() => readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))));
+  return new Uint8Array(
+    await readFile(built).catch(() => readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))),
+  );
 }

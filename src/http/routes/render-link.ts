@@ -5,7 +5,14 @@ import { LINKS_SCOPE } from '../../contract/api-key.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import { LINK_CACHE_TTL_MIN_S } from '../../contract/limits.js';
-import { bodyOf, NO_LINK_FIELDS, type QueryPair, RENDER_LINK_PATH, readQuery, singleValue } from '../../contract/render-link.js';
+import {
+  bodyOf,
+  NO_LINK_FIELDS,
+  type QueryPair,
+  RENDER_LINK_PATH,
+  readQuery,
+  singleValue,
+} from '../../contract/render-link.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import { invalidRequest, parseSubmission, type Submission } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
@@ -59,7 +66,11 @@ function handle(services: AppServices): Handler<AppEnv> {
     if (picture === null) return await answerRendered(services, c, { link, start });
     if (picture.ageMs > link.submission.cacheTtl * 1000 && !inFlight) await renew(services, c, { link, start });
     c.var.exchange.headers['x-job-id'] = picture.jobId;
-    return await answerPicture(services, c, { data: picture.data, cacheControl: cacheControlOf(link, picture.ageMs), conditional: true });
+    return await answerPicture(services, c, {
+      data: picture.data,
+      cacheControl: cacheControlOf(link, picture.ageMs),
+      conditional: true,
+    });
   };
 }
 
@@ -70,7 +81,11 @@ async function answerRendered(services: AppServices, c: Context<AppEnv>, { link,
   if (job.result === null) throw notReady();
   const { outcome } = job.result;
   if (!outcome.ok) return failedAnswer(services, c.var.exchange, { job, error: outcome.error });
-  return await answerPicture(services, c, { data: outcome.data, cacheControl: cacheControlOf(link, 0), conditional: true });
+  return await answerPicture(services, c, {
+    data: outcome.data,
+    cacheControl: cacheControlOf(link, 0),
+    conditional: true,
+  });
 }
 
 /** Nobody waits for the new picture. Whatever refuses it (the rate, the credits, a full queue), the stored one stays. */
@@ -81,7 +96,10 @@ async function renew(services: AppServices, c: Context<AppEnv>, { link, start }:
     await start({ ...submission, mode: 'async' }, { principal, requestId, idempotencyKey: null, traceparent: null });
   } catch (thrown) {
     if (!(thrown instanceof CaptureError)) throw thrown;
-    services.log.info({ request_id: requestId, key_id: principal.keyId, code: thrown.code }, 'the picture of a link is not renewed');
+    services.log.info(
+      { request_id: requestId, key_id: principal.keyId, code: thrown.code },
+      'the picture of a link is not renewed',
+    );
   }
 }
 
@@ -133,7 +151,9 @@ function notReady(): CaptureError {
 function describe(): Description {
   const fields = z.object({
     url: z.string().meta({ description: 'address to capture', example: 'https://example.com/' }),
-    key: z.string().meta({ description: 'id of the API key that signed the link', example: 'key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8' }),
+    key: z
+      .string()
+      .meta({ description: 'id of the API key that signed the link', example: 'key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8' }),
     expires: z.string().meta({ description: 'Unix seconds', example: '1893456000' }),
     signature: z.string().meta({
       description:

@@ -2,7 +2,12 @@ import { z } from 'zod';
 import { captureDataSchema, toWireCaptureData } from '../../contract/capture-data.js';
 import { captureRequestSchema } from '../../contract/capture-request.js';
 import { acceptedJobSchema, toWireAcceptedJob } from '../../contract/job.js';
-import { IDEMPOTENCY_KEY_PATTERN, IDEMPOTENCY_KEY_RULE, PAGE_FILES_MAX, PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
+import {
+  IDEMPOTENCY_KEY_PATTERN,
+  IDEMPOTENCY_KEY_RULE,
+  PAGE_FILES_MAX,
+  PAGE_FILES_MAX_BYTES,
+} from '../../contract/limits.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import { invalidRequest, parseSubmission } from '../../contract/submission.js';
 import { answerData } from '../exchange.js';
@@ -29,11 +34,22 @@ export const submitScreenshot: Route = {
     const explain = hasQuery && readSwitch(c.req.queries('explain'), 'explain', '1');
     refuseWhenDraining(services);
     const { accept } = c.env.incoming.headers;
-    await using received = isForm(c.env.incoming) ? await receiveForm(services, c, (files) => new RequestParts(files)) : null;
+    await using received = isForm(c.env.incoming)
+      ? await receiveForm(services, c, (files) => new RequestParts(files))
+      : null;
     const body = withFormat(received === null ? await readJson(c.env.incoming) : received.body, accept);
-    const submission = parseSubmission(body, { ...services.config, forceAsync, explain, files: received?.files ?? null });
+    const submission = parseSubmission(body, {
+      ...services.config,
+      forceAsync,
+      explain,
+      files: received?.files ?? null,
+    });
     const form = negotiate(accept, submission.options.format);
-    const job = await submitAndWait(services, c, { submission, idempotencyKey, submit: received?.submit ?? services.submit });
+    const job = await submitAndWait(services, c, {
+      submission,
+      idempotencyKey,
+      submit: received?.submit ?? services.submit,
+    });
     if (job.result === null) {
       const handle = toWireAcceptedJob(job);
       exchange.headers.location = handle.poll_url;
@@ -41,7 +57,8 @@ export const submitScreenshot: Route = {
     }
     const { outcome } = job.result;
     if (!outcome.ok) return failedAnswer(services, exchange, { job, error: outcome.error });
-    if (form === 'bytes') return await answerPicture(services, c, { data: outcome.data, cacheControl: 'no-store', conditional: false });
+    if (form === 'bytes')
+      return await answerPicture(services, c, { data: outcome.data, cacheControl: 'no-store', conditional: false });
     return answerData(c, toWireCaptureData(outcome.data, services.places.baseUrl));
   },
 };
@@ -49,7 +66,14 @@ export const submitScreenshot: Route = {
 /** Adds the format that `Accept` chooses to a body without a format; a body with `animate` has its format there. */
 function withFormat(body: unknown, accept: string | undefined): unknown {
   const format = formatOfAccept(accept);
-  if (format === null || body === null || typeof body !== 'object' || Array.isArray(body) || 'format' in body || 'animate' in body)
+  if (
+    format === null ||
+    body === null ||
+    typeof body !== 'object' ||
+    Array.isArray(body) ||
+    'format' in body ||
+    'animate' in body
+  )
     return body;
   return { ...body, format };
 }
@@ -94,7 +118,8 @@ function describe(): Description {
     description: 'Returns 200 with the finished capture, 202 with a job to poll, or the error.',
     answers: {
       200: {
-        description: 'The capture is finished; download `data.cdn_url`, or the picture itself when `Accept` names its media type.',
+        description:
+          'The capture is finished; download `data.cdn_url`, or the picture itself when `Accept` names its media type.',
         data: captureDataSchema,
         picture: true,
         headers: {
@@ -124,11 +149,10 @@ function describe(): Description {
         .meta({ description: 'reports in `diagnostics.changed` what was done to the page', ...EXTENSION }),
     }),
     headers: z.object({
-      'Idempotency-Key': z
-        .string()
-        .regex(IDEMPOTENCY_KEY_PATTERN)
-        .optional()
-        .meta({ description: 'identifies a logical submission: a repeated request returns the original job and does not render again' }),
+      'Idempotency-Key': z.string().regex(IDEMPOTENCY_KEY_PATTERN).optional().meta({
+        description:
+          'identifies a logical submission: a repeated request returns the original job and does not render again',
+      }),
       Accept: z
         .string()
         .optional()

@@ -6,7 +6,13 @@ import { CaptureError } from '../../contract/capture-error.js';
 import { isId } from '../../contract/ids.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import { parseFields } from '../../contract/submission.js';
-import { runSchema, runWithMessagesSchema, WATCHES_PAGE, watchRequestSchema, watchSchema } from '../../contract/watch.js';
+import {
+  runSchema,
+  runWithMessagesSchema,
+  WATCHES_PAGE,
+  watchRequestSchema,
+  watchSchema,
+} from '../../contract/watch.js';
 import type { Watches, WatchPage } from '../../watch/watches.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import { answerData } from '../exchange.js';
@@ -134,7 +140,8 @@ export const WATCH_ROUTES: readonly Route[] = [
     described: {
       operationId: 'changeWatch',
       summary: 'Change, pause or resume a watch',
-      description: 'Fields that are given replace what they were. `***`, which stands for a secret, leaves it as it is.',
+      description:
+        'Fields that are given replace what they were. `***`, which stands for a secret, leaves it as it is.',
       params: watchId,
       body: {
         description: 'At most 256 KiB.',
@@ -144,7 +151,8 @@ export const WATCH_ROUTES: readonly Route[] = [
       answers: { 200: { description: 'The watch.', data: watchSchema } },
       failures: { ...REFUSED, ...NO_WATCH, 409: 'Somebody else has changed the watch at the same time.' },
     },
-    handle: async (watches, c) => answerData(c, await watches.change(principalOf(c), idOf(c), await readJson(c.env.incoming))),
+    handle: async (watches, c) =>
+      answerData(c, await watches.change(principalOf(c), idOf(c), await readJson(c.env.incoming))),
   }),
   route('DELETE', '/v1/watches/:id', {
     access: WRITES,
@@ -187,7 +195,10 @@ export const WATCH_ROUTES: readonly Route[] = [
       answers: {
         200: {
           description: 'A page of runs.',
-          data: z.object({ runs: z.array(runSchema).meta({ description: 'runs, newest first', example: [] }), next_cursor: nextCursor }),
+          data: z.object({
+            runs: z.array(runSchema).meta({ description: 'runs, newest first', example: [] }),
+            next_cursor: nextCursor,
+          }),
         },
       },
       failures: { 400: 'The query is not valid.', ...NO_WATCH },
@@ -303,6 +314,9 @@ function notSigned(): CaptureError {
 function readPage(c: Context<AppEnv>, kind: 'watch' | 'run'): WatchPage {
   const { limit: given, cursor } = c.req.query();
   const limit = given !== undefined && /^\d{1,4}$/.test(given) ? Number(given) : given;
-  const page = parseFields(pageOf(kind), { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) });
+  const page = parseFields(pageOf(kind), {
+    ...(limit === undefined ? {} : { limit }),
+    ...(cursor === undefined ? {} : { cursor }),
+  });
   return { limit: page.limit, before: page.cursor ?? null };
 }

@@ -145,9 +145,12 @@ export async function encodeAnimation(frames: Frames, how: AnimationEncoding): P
   // sharp 0.35 joins at least two.
   const [only = ''] = paths;
   const joined = paths.length === 1 ? sharp(only, open) : sharp(paths, { ...open, join: { animated: true } });
-  const image = joined.removeAlpha().timeout({ seconds: Math.max(1, Math.ceil((how.deadline - monotonicNow()) / 1_000)) });
+  const image = joined
+    .removeAlpha()
+    .timeout({ seconds: Math.max(1, Math.ceil((how.deadline - monotonicNow()) / 1_000)) });
   const animated = paths.length === 1 ? {} : { delay: delaysOf(frames, format), loop: 0 };
-  const encoded = format === 'webp' ? image.webp({ quality, effort: 2, ...animated }) : image.gif({ effort: 3, ...animated });
+  const encoded =
+    format === 'webp' ? image.webp({ quality, effort: 2, ...animated }) : image.gif({ effort: 3, ...animated });
   return await encoded.toBuffer().catch((error: unknown) => Promise.reject(isLate(error) ? tooLate() : error));
 }
 
@@ -182,9 +185,17 @@ const RUN_MIN_MS = 2_000;
 async function encodeVideo(frames: Frames, how: AnimationEncoding): Promise<Buffer> {
   const { ffmpeg, fps, dir, deadline, signal } = how;
   if (ffmpeg === null)
-    throw refused('animate.format', '`animate.format` mp4 is not available here: the operator has not set STILLFRAME_FFMPEG.');
+    throw refused(
+      'animate.format',
+      '`animate.format` mp4 is not available here: the operator has not set STILLFRAME_FFMPEG.',
+    );
   const path = join(dir, 'video.mp4');
-  const run = spawn(ffmpeg, argumentsOf(fps, path), { cwd: dir, env: {}, detached: true, stdio: ['pipe', 'ignore', 'pipe'] });
+  const run = spawn(ffmpeg, argumentsOf(fps, path), {
+    cwd: dir,
+    env: {},
+    detached: true,
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
   let words = '';
   let stopped: CaptureError | null = null;
   const kill = () => {

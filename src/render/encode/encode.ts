@@ -62,7 +62,11 @@ export async function readFinal(content: Buffer): Promise<Encoded> {
  * Joins the strips vertically, byte-exact at the seams, reading those on disk as needed, and encodes the picture.
  * @param rows the part to encode, in px; by default, all
  */
-export async function encodeStrips({ pngs, width, height }: Strips, encoding: Encoding, rows = { top: 0, height }): Promise<Encoded> {
+export async function encodeStrips(
+  { pngs, width, height }: Strips,
+  encoding: Encoding,
+  rows = { top: 0, height },
+): Promise<Encoded> {
   const { format, transparent, resize } = encoding;
   const open = { limitInputPixels: false, sequentialRead: true };
   const [only = '', ...others] = pngs;
@@ -102,7 +106,8 @@ export async function encodeAside(
     memoryMb: THREAD_MEMORY_MB,
     timeoutMs: Math.max(1, deadlines.endsAt - monotonicNow()),
     signal: deadlines.signal,
-    failed: (cause) => new CaptureError({ code: 'render_timeout', message: 'The picture was not encoded in time.', cause }),
+    failed: (cause) =>
+      new CaptureError({ code: 'render_timeout', message: 'The picture was not encoded in time.', cause }),
   });
   return { ...encoded, content: viewOf(content) };
 }
@@ -121,7 +126,11 @@ async function encodeWhole(image: Sharp, size: Size, encoding: Encoding): Promis
 type ImageEncoding = Pick<Encoding, 'quality'> & { format: Exclude<ImageFormat, 'bmp'> };
 
 /** @param size before it was resized */
-async function encodeImage(image: Sharp, { width, height }: Size, { format, quality }: ImageEncoding): Promise<Encoded> {
+async function encodeImage(
+  image: Sharp,
+  { width, height }: Size,
+  { format, quality }: ImageEncoding,
+): Promise<Encoded> {
   const encoders = {
     png: () => image.png({ compressionLevel: 6, adaptiveFiltering: false }),
     // Optimized coding would keep the whole picture in memory.
@@ -136,7 +145,10 @@ async function encodeImage(image: Sharp, { width, height }: Size, { format, qual
  * Limits the target size to the picture's: `contain` fills its box with background, so a larger box would enlarge the file
  * and the cost without limit.
  */
-export function scaledDown(image: Sharp, { resize, transparent, size }: { resize: ResizeOption; transparent: boolean; size: Size }): Sharp {
+export function scaledDown(
+  image: Sharp,
+  { resize, transparent, size }: { resize: ResizeOption; transparent: boolean; size: Size },
+): Sharp {
   const width = resize.width === null ? undefined : Math.min(resize.width, size.width);
   const height = resize.height === null ? undefined : Math.min(resize.height, size.height);
   const background = transparent ? { r: 0, g: 0, b: 0, alpha: 0 } : '#fff';
@@ -168,7 +180,8 @@ async function hasWhiteStats(image: Sharp): Promise<boolean> {
 }
 
 async function areWhite(pngs: Strips['pngs']): Promise<boolean> {
-  for (const png of pngs) if (!(await hasWhiteStats(sharp(png, { limitInputPixels: false, sequentialRead: true })))) return false;
+  for (const png of pngs)
+    if (!(await hasWhiteStats(sharp(png, { limitInputPixels: false, sequentialRead: true })))) return false;
   return true;
 }
 
@@ -183,7 +196,10 @@ export async function joinedAcross(pngs: readonly Buffer[]): Promise<Buffer> {
     return place;
   });
   const background = { r: 0, g: 0, b: 0, alpha: 0 };
-  const canvas = sharp({ create: { width: left, height: pngSize(first).height, channels: 4, background }, limitInputPixels: false });
+  const canvas = sharp({
+    create: { width: left, height: pngSize(first).height, channels: 4, background },
+    limitInputPixels: false,
+  });
   return await toPng(canvas.composite(placed));
 }
 
@@ -283,7 +299,9 @@ export class SectionStore implements AsyncDisposable {
   async #writeRaw(raw: Buffer): Promise<void> {
     const channels = this.channels;
     const height = raw.length / (this.#width * channels);
-    await this.#write(await toPng(sharp(raw, { raw: { width: this.#width, height, channels }, limitInputPixels: false })));
+    await this.#write(
+      await toPng(sharp(raw, { raw: { width: this.#width, height, channels }, limitInputPixels: false })),
+    );
   }
 
   async #write(png: Buffer): Promise<void> {
@@ -318,7 +336,8 @@ export async function orStorageFailure<T>(writing: Promise<T>): Promise<T> {
     throw new CaptureError({
       code: 'internal_error',
       status: 503,
-      message: 'The server could not keep the parts of the picture: its data directory is full, or cannot be written to. Try again later.',
+      message:
+        'The server could not keep the parts of the picture: its data directory is full, or cannot be written to. Try again later.',
       retryAfterSeconds: 30,
       cause,
     });

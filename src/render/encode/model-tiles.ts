@@ -38,7 +38,11 @@ interface Plan {
  * @param content png, jpeg or webp
  * @throws CaptureError `invalid_request` if there is no such tile, or the picture is too large to be decoded here
  */
-export async function modelTiles(encodes: EncodeQueue, content: Buffer, { from, density }: TileOrder): Promise<ModelTiles> {
+export async function modelTiles(
+  encodes: EncodeQueue,
+  content: Buffer,
+  { from, density }: TileOrder,
+): Promise<ModelTiles> {
   const { width, height, format } = await sharp(content, { limitInputPixels: false }).metadata();
   if (format === 'webp' && width * height > WEBP_MAX_PIXELS) throw tooLarge();
   const { scale, cuts } = plan({ width, height, density });
@@ -99,9 +103,14 @@ function encode(content: Buffer, { width, scale, cut }: TilePart, quality: numbe
 }
 
 function noSuchTile(total: number): CaptureError {
-  return invalidRequest([{ path: 'from', message: total === 1 ? 'must be 1: the picture is one tile' : `must be at most ${total}` }]);
+  return invalidRequest([
+    { path: 'from', message: total === 1 ? 'must be 1: the picture is one tile' : `must be at most ${total}` },
+  ]);
 }
 
 function tooLarge(): CaptureError {
-  return new CaptureError({ code: 'invalid_request', message: 'The picture is too large to be shown here. Download it from `cdn_url`.' });
+  return new CaptureError({
+    code: 'invalid_request',
+    message: 'The picture is too large to be shown here. Download it from `cdn_url`.',
+  });
 }

@@ -26,7 +26,10 @@ export async function makeThumbnail(content: Buffer): Promise<Buffer> {
   const image = sharp(content, { limitInputPixels: false, sequentialRead: true });
   const { width, height } = await image.metadata();
   const shown = Math.min(THUMBNAIL.width, width);
-  const rows = Math.max(1, Math.min(Math.round((height * shown) / width), Math.round((shown * THUMBNAIL.height) / THUMBNAIL.width)));
+  const rows = Math.max(
+    1,
+    Math.min(Math.round((height * shown) / width), Math.round((shown * THUMBNAIL.height) / THUMBNAIL.width)),
+  );
   return await image
     .resize({ width: shown, height: rows, fit: 'cover', position: 'top' })
     .flatten({ background: '#fff' })

@@ -136,7 +136,10 @@ export async function dithered(
   let errors = [0, 1, 2].map(() => new Float32Array((width + 2 * MARGIN) * channels));
   await eachRow({ width, height }, (y) => {
     const at = y * width;
-    row(data.subarray(at * channels, (at + width) * channels), indexes.subarray(at, at + width), { errors, forward: y % 2 === 0 });
+    row(data.subarray(at * channels, (at + width) * channels), indexes.subarray(at, at + width), {
+      errors,
+      forward: y % 2 === 0,
+    });
     const [done, ...next] = errors;
     errors = done === undefined ? next : [...next, done.fill(0)];
   });
@@ -150,7 +153,11 @@ function rowDitherer(palette: readonly number[][], kernel: (typeof KERNELS)['non
   const nearest = nearestIn(colors, channels);
   const downs = kernel.map(([, down]) => down);
   const shares = Float32Array.from(kernel.map(([, , share]) => share));
-  return (pixels: Uint8Array, indexes: Uint8Array, { errors, forward }: { errors: Float32Array[]; forward: boolean }) => {
+  return (
+    pixels: Uint8Array,
+    indexes: Uint8Array,
+    { errors, forward }: { errors: Float32Array[]; forward: boolean },
+  ) => {
     const [own] = errors;
     if (own === undefined) return;
     const targets = downs.map((down) => errors[down] ?? own);
@@ -210,7 +217,10 @@ const TURN_PIXELS = 8_000;
  * Goes through the rows of a picture from the top, and lets the server do other work in between.
  * @param visit stops it by returning false
  */
-async function eachRow({ width, height }: { width: number; height: number }, visit: (y: number) => unknown): Promise<void> {
+async function eachRow(
+  { width, height }: { width: number; height: number },
+  visit: (y: number) => unknown,
+): Promise<void> {
   for (let y = 0, turn = 0; y < height; y++, turn += width) {
     if (visit(y) === false) return;
     if (turn < TURN_PIXELS) continue;
@@ -231,7 +241,9 @@ interface Indexed extends Size {
 export async function indexedPng({ indexes, width, height, palette }: Indexed): Promise<Buffer> {
   const bits = bitsFor(palette.length, [1, 2, 4, 8]);
   const most = 2 ** bits - 1;
-  const isGrey = palette.length === most + 1 && palette.every((color, index) => color.every((value) => value * most === index * 255));
+  const isGrey =
+    palette.length === most + 1 &&
+    palette.every((color, index) => color.every((value) => value * most === index * 255));
   const pack = (y: number, row: Buffer) => packRow(indexes.subarray(y * width, (y + 1) * width), bits, row);
   return await writePng({ width, height, bits, palette: isGrey ? null : palette }, pack);
 }
@@ -241,7 +253,9 @@ export async function indexedBmp({ indexes, width, height, palette }: Indexed): 
   const bits = bitsFor(palette.length, [1, 4, 8]);
   const { file, rowAt } = emptyBmp({ width, height, bits, colors: palette.length });
   for (const [index, color] of palette.entries()) file.set(color.toReversed(), BMP_TABLE + 4 * index);
-  await eachRow({ width, height }, (y) => packRow(indexes.subarray(y * width, (y + 1) * width), bits, file.subarray(rowAt(y))));
+  await eachRow({ width, height }, (y) =>
+    packRow(indexes.subarray(y * width, (y + 1) * width), bits, file.subarray(rowAt(y))),
+  );
   return file;
 }
 
@@ -255,12 +269,20 @@ export async function trueColorBmp({ data, width, height }: Pixels): Promise<Buf
 /** The same picture in a format that sharp reads, if it is a BMP of this program; any other file as it is. */
 export async function withoutBmp(file: Buffer): Promise<Buffer> {
   if (file.length < BMP_TABLE || file.toString('latin1', 0, 2) !== 'BM') return file;
-  const [width, height, bits, colors] = [file.readInt32LE(18), file.readInt32LE(22), file.readUInt16LE(28), file.readUInt32LE(46)];
+  const [width, height, bits, colors] = [
+    file.readInt32LE(18),
+    file.readInt32LE(22),
+    file.readUInt16LE(28),
+    file.readUInt32LE(46),
+  ];
   const { size, rowBytes, rowAt } = bmpLayout({ width, height, bits, colors });
   if (![1, 4, 8, 24].includes(bits) || width < 1 || height < 1 || colors > 256 || size !== file.length) return file;
-  const copyRow = (y: number, row: Buffer) => file.copy(row, 0, rowAt(y), Math.min(rowAt(y) + rowBytes, rowAt(y) + row.length));
+  const copyRow = (y: number, row: Buffer) =>
+    file.copy(row, 0, rowAt(y), Math.min(rowAt(y) + rowBytes, rowAt(y) + row.length));
   if (bits < 24) {
-    const palette = Array.from({ length: colors }, (_, index) => [...file.subarray(BMP_TABLE + 4 * index).subarray(0, 3)].reverse());
+    const palette = Array.from({ length: colors }, (_, index) =>
+      [...file.subarray(BMP_TABLE + 4 * index).subarray(0, 3)].reverse(),
+    );
     return await writePng({ width, height, bits, palette }, copyRow);
   }
   const data = Buffer.alloc(width * height * 3);
@@ -288,7 +310,10 @@ interface PngHead extends Size {
 }
 
 /** @param fill writes the packed pixels of a row */
-async function writePng({ width, height, bits, palette }: PngHead, fill: (y: number, row: Buffer) => void): Promise<Buffer> {
+async function writePng(
+  { width, height, bits, palette }: PngHead,
+  fill: (y: number, row: Buffer) => void,
+): Promise<Buffer> {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
@@ -298,7 +323,12 @@ async function writePng({ width, height, bits, palette }: PngHead, fill: (y: num
   const rows = Buffer.alloc(rowBytes * height);
   await eachRow({ width, height }, (y) => fill(y, rows.subarray(y * rowBytes + 1, (y + 1) * rowBytes)));
   const colors = palette === null ? [] : [chunk('PLTE', Buffer.from(palette.flat()))];
-  const chunks = [chunk('IHDR', header), ...colors, chunk('IDAT', await compress(rows)), chunk('IEND', Buffer.alloc(0))];
+  const chunks = [
+    chunk('IHDR', header),
+    ...colors,
+    chunk('IDAT', await compress(rows)),
+    chunk('IEND', Buffer.alloc(0)),
+  ];
   return Buffer.concat([PNG_SIGNATURE, ...chunks]);
 }
 
@@ -325,7 +355,12 @@ interface BmpHead extends Size {
 function bmpLayout({ width, height, bits, colors }: BmpHead) {
   const rowBytes = Math.ceil((width * bits) / 32) * 4;
   const start = BMP_TABLE + 4 * colors;
-  return { size: start + rowBytes * height, start, rowBytes, rowAt: (y: number) => start + (height - 1 - y) * rowBytes };
+  return {
+    size: start + rowBytes * height,
+    start,
+    rowBytes,
+    rowAt: (y: number) => start + (height - 1 - y) * rowBytes,
+  };
 }
 
 function emptyBmp(head: BmpHead): { file: Buffer; rowAt: (y: number) => number } {

@@ -63,11 +63,16 @@ export async function answerBanners(tools: BannerTools): Promise<Omit<BannerRepo
   const rest = inView
     ? await world.call('banners.dismiss', { whole: false, click: answer.outcome !== 'rejected' })
     : { refused: 0, hidden: 0 };
-  const laid = (css === '' ? 0 : await world.call('consent.applyHidingRules', { css, banners: true })) + (await tools.hideMore());
+  const laid =
+    (css === '' ? 0 : await world.call('consent.applyHidingRules', { css, banners: true })) + (await tools.hideMore());
   const rejected = answer.outcome === 'rejected' || rest.refused > 0;
   const hidden = answer.outcome === 'hidden' || seen.hidden > 0 || laid > 0 || rest.hidden > 0;
   const scrollFreed = (rejected || hidden || tools.refusedPlatform) && (await world.call('banners.restorePage'));
-  return { outcome: rejected ? 'rejected' : hidden ? 'hidden' : answer.outcome, platform: answer.platform, scrollFreed };
+  return {
+    outcome: rejected ? 'rejected' : hidden ? 'hidden' : answer.outcome,
+    platform: answer.platform,
+    scrollFreed,
+  };
 }
 
 const NOTHING: PlatformAnswer = { platform: null, outcome: 'none' };
@@ -80,7 +85,10 @@ async function readFrames({ page, world }: BannerTools): Promise<string[]> {
   const read = framesOf(page)
     .slice(0, FRAMES_MAX)
     .map(async (frame) => {
-      const isBanner = await answerOf(frame, callOnce('consent.isBanner'), { schema: z.boolean(), timeoutMs: FRAME_READ_MS });
+      const isBanner = await answerOf(frame, callOnce('consent.isBanner'), {
+        schema: z.boolean(),
+        timeoutMs: FRAME_READ_MS,
+      });
       return isBanner === true ? [frame.url()] : [];
     });
   const urls = (await Promise.all(read)).flat();
@@ -108,8 +116,11 @@ async function askPlatforms({ page, consentBundle }: BannerTools, framed: boolea
   const first = (wanted: PlatformAnswer['outcome']) => answers.find(({ outcome }) => outcome === wanted);
   const answered = first('rejected') ?? first('hidden');
   if (answered !== undefined) return answered;
-  const refusals = inFrames.map((frame) => answerOf(frame, callOnce('banners.dismiss', { whole: true, click: true }), REFUSAL));
-  if ((await Promise.all(refusals)).some((answer) => answer !== null && answer.refused > 0)) return { platform: null, outcome: 'rejected' };
+  const refusals = inFrames.map((frame) =>
+    answerOf(frame, callOnce('banners.dismiss', { whole: true, click: true }), REFUSAL),
+  );
+  if ((await Promise.all(refusals)).some((answer) => answer !== null && answer.refused > 0))
+    return { platform: null, outcome: 'rejected' };
   return first('failed') ?? NOTHING;
 }
 
@@ -119,6 +130,10 @@ const REFUSAL = { schema: z.object({ refused: z.number() }), timeoutMs: FRAME_RE
  * A frame's answer; null if it is invalid or late, or the frame was removed, often because a click elsewhere declined its
  * banner.
  */
-function answerOf<Answer>(frame: Frame, expression: string, how: Parameters<typeof askMainWorld<Answer>>[2]): Promise<Answer | null> {
+function answerOf<Answer>(
+  frame: Frame,
+  expression: string,
+  how: Parameters<typeof askMainWorld<Answer>>[2],
+): Promise<Answer | null> {
   return askMainWorld(frame, expression, how).catch(() => null);
 }

@@ -8,9 +8,25 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { monotonicNow } from '../deadlines.js';
-import { builtInEngines, builtInText, type Category, type Engines, engineSet, type Refusal, readBuiltInRules } from '../lists/engines.js';
+import {
+  builtInEngines,
+  builtInText,
+  type Category,
+  type Engines,
+  engineSet,
+  type Refusal,
+  readBuiltInRules,
+} from '../lists/engines.js';
 import { ListStore, type Manifest } from '../lists/list-store.js';
-import { hasRule, type ListedEngines, type ListParts, ListThread, listSources, loadEngines, updateLists } from '../lists/lists.js';
+import {
+  hasRule,
+  type ListedEngines,
+  type ListParts,
+  ListThread,
+  listSources,
+  loadEngines,
+  updateLists,
+} from '../lists/lists.js';
 import type { PageSession } from '../page-session.js';
 import { guardPage, type PageGuard } from './guard-page.js';
 
@@ -148,7 +164,8 @@ export class Blocker implements AsyncDisposable {
       const own = sources.filter((source) => source.category === category).map(({ name }) => name);
       for (const name of ['built-in', ...own]) {
         const file = this.#manifest.lists[name]?.file;
-        const text = name === 'built-in' ? builtInText(builtIn, category) : file === undefined ? null : await store.read(file);
+        const text =
+          name === 'built-in' ? builtInText(builtIn, category) : file === undefined ? null : await store.read(file);
         const lines = text?.toString().split('\n') ?? [];
         for (const [nth, { category: refusedBy, filter }] of refusals.entries()) {
           if (found[nth] !== '' || refusedBy !== category || filter === undefined) continue;
@@ -172,7 +189,8 @@ export class Blocker implements AsyncDisposable {
   /** Logs one line, and does not repeat it every hour while the same lists fail. */
   #reportProblems(former: Record<string, string>): void {
     const names = Object.keys(this.#problems);
-    for (const name of names) this.options.log.debug({ list: name, problem: this.#problems[name] }, 'a filter list was not updated');
+    for (const name of names)
+      this.options.log.debug({ list: name, problem: this.#problems[name] }, 'a filter list was not updated');
     if (names.length === 0 || names.every((name) => name in former)) return;
     const without = this.status().some(({ state }) => state === 'missing');
     const what = without ? 'fetched; the built-in rules are used instead' : 'updated; the last copies are used';

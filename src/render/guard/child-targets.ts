@@ -60,7 +60,10 @@ export async function watchChildTargets(cdp: CdpSession, watcher: TargetWatcher)
       const send: Send = (command, params = {}) => {
         const id = nextId++;
         if (!target.isResumed) target.awaited.add(id);
-        sendAbove('Target.sendMessageToTarget', { sessionId, message: JSON.stringify({ id, method: command, params }) });
+        sendAbove('Target.sendMessageToTarget', {
+          sessionId,
+          message: JSON.stringify({ id, method: command, params }),
+        });
       };
       const target: ChildTarget = { type, url, send, awaited: new Set(), isResumed: false };
       targets.set(sessionId, target);
@@ -74,7 +77,11 @@ export async function watchChildTargets(cdp: CdpSession, watcher: TargetWatcher)
 
   const read = (target: ChildTarget | undefined, text: string) => {
     if (target === undefined) return;
-    const { id, method, params = {} } = JSON.parse(text) as { id?: number; method?: string; params?: Partial<TargetEvent> };
+    const {
+      id,
+      method,
+      params = {},
+    } = JSON.parse(text) as { id?: number; method?: string; params?: Partial<TargetEvent> };
     // Rules take effect some time after they were accepted, so a worker resumed at once would run before that.
     if (id !== undefined && target.awaited.delete(id) && target.awaited.size === 0) {
       target.isResumed = true;

@@ -29,7 +29,11 @@ const PROCEDURAL_MAX_MS = 500;
 const NO_BANNER: BannerReport = { outcome: 'none', platform: null, scrollFreed: false, ms: 0 };
 
 /** Sets up blocking and the target's headers for a page session. Must be called before the navigation. */
-export async function guardPage(parts: PageGuardParts, session: PageSession, options: CaptureOptions): Promise<PageGuard> {
+export async function guardPage(
+  parts: PageGuardParts,
+  session: PageSession,
+  options: CaptureOptions,
+): Promise<PageGuard> {
   const guard = new PageGuard(parts, session, switchedOn(options));
   await guard.start(options);
   return guard;

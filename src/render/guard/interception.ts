@@ -137,13 +137,15 @@ export class Interception {
     }
     if (isDocument) this.#documents.set(frameId, matchedPart(url));
     // The proxy would refuse these too, but images of a dead host would fail one after the other, six at a time.
-    if (await this.session.captureProxy.refuses(url)) target.send('Fetch.failRequest', { requestId, errorReason: 'NameNotResolved' });
+    if (await this.session.captureProxy.refuses(url))
+      target.send('Fetch.failRequest', { requestId, errorReason: 'NameNotResolved' });
     else await this.#letGo(paused, target);
   }
 
   async #answerDocument(paused: Paused, target: RequestTarget): Promise<void> {
     const { url, html } = this.plan.options;
-    if (html === null || withoutFragment(paused.request.url) !== withoutFragment(url)) return await this.#letGo(paused, target);
+    if (html === null || withoutFragment(paused.request.url) !== withoutFragment(url))
+      return await this.#letGo(paused, target);
     // The document makes no request, but is the basis on which requests for its resources are judged.
     void this.#headers.mayCarry(paused, target);
     this.#headers.refererOf(paused);

@@ -9,13 +9,18 @@ export interface FileContents {
   read(range: { start: number; end: number }): Promise<Readable>;
 }
 
-const NOT_FOUND: OwnAnswer = { status: 404, headers: { 'content-type': 'text/plain', 'content-length': 0 }, body: null };
+const NOT_FOUND: OwnAnswer = {
+  status: 404,
+  headers: { 'content-type': 'text/plain', 'content-length': 0 },
+  body: null,
+};
 
 /** Serves the files of a capture at the reserved origin, to its own page. */
 export function ownFiles(list: readonly PageFile[], contents: FileContents): OwnHost {
   const files = new Map(list.map((file) => [file.name, file]));
   const answer = async ({ method, path, range }: OwnRequest): Promise<OwnAnswer> => {
-    if (method !== 'GET' && method !== 'HEAD') return { status: 405, headers: { allow: 'GET, HEAD', 'content-length': 0 }, body: null };
+    if (method !== 'GET' && method !== 'HEAD')
+      return { status: 405, headers: { allow: 'GET, HEAD', 'content-length': 0 }, body: null };
     const decoded = requestPath(path);
     const file = decoded === null ? undefined : files.get(fileNameOf(decoded));
     if (file === undefined) return NOT_FOUND;

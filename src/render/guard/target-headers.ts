@@ -77,8 +77,13 @@ export class TargetHeaders {
     const own = hasReferer ? this.#headers : always;
     const browsers = Object.entries(given);
     const pageCookies = browsers.find(([name]) => name.toLowerCase() === 'cookie')?.[1] ?? '';
-    const added = Object.entries(own).map(([name, value]) => [name, name === 'cookie' ? mergeCookies(value, pageCookies) : value] as const);
-    return [...browsers.filter(([name]) => !(name.toLowerCase() in own)), ...added].map(([name, value]) => ({ name, value }));
+    const added = Object.entries(own).map(
+      ([name, value]) => [name, name === 'cookie' ? mergeCookies(value, pageCookies) : value] as const,
+    );
+    return [...browsers.filter(([name]) => !(name.toLowerCase() in own)), ...added].map(([name, value]) => ({
+      name,
+      value,
+    }));
   }
 
   /** Whether a request may carry the headers. Must be called for every request, and for each redirect hop. */
@@ -99,7 +104,8 @@ export class TargetHeaders {
   /** A document remains, and can send requests, until the next one has arrived, which may be never (204). */
   #mayMainCarry({ request: { url, method }, networkId }: Paused, isDocument: boolean): boolean | Promise<boolean> {
     if (isDocument) {
-      if (this.#navigation !== null && networkId !== this.#navigation && !this.#isTarget(this.#mainUrl)) this.#hasLeft = true;
+      if (this.#navigation !== null && networkId !== this.#navigation && !this.#isTarget(this.#mainUrl))
+        this.#hasLeft = true;
       this.#navigation = networkId;
       this.#mainUrl = url;
     }

@@ -45,7 +45,9 @@ function sightOf(): Sight {
   const root: Element | null = documentProperty('documentElement');
   if (root === null) return 'nothing';
   if (root.namespaceURI !== 'http://www.w3.org/1999/xhtml') {
-    return documentProperty('contentType') !== 'image/svg+xml' && (root.textContent ?? '').trim() !== '' ? 'something' : 'nothing';
+    return documentProperty('contentType') !== 'image/svg+xml' && (root.textContent ?? '').trim() !== ''
+      ? 'something'
+      : 'nothing';
   }
   const cover = coverOnTop();
   if (cover !== null && hasContent(cover)) return 'something';
@@ -88,7 +90,8 @@ export function hasContent(scope: Element, without: Element | null = null): bool
   const nodes = document.createTreeWalker(scope, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, (node) =>
     node === without ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,
   );
-  for (let looked = 0; nodes.nextNode() !== null; looked++) if (looked === NODES_MAX || isContent(nodes.currentNode)) return true;
+  for (let looked = 0; nodes.nextNode() !== null; looked++)
+    if (looked === NODES_MAX || isContent(nodes.currentNode)) return true;
   return false;
 }
 
@@ -131,7 +134,9 @@ function isDrawn(canvas: Element): boolean {
   if (sample === null) return false;
   try {
     sample.drawImage(canvas as HTMLCanvasElement, 0, 0, CANVAS_SAMPLE_PX, CANVAS_SAMPLE_PX);
-    return sample.getImageData(0, 0, CANVAS_SAMPLE_PX, CANVAS_SAMPLE_PX).data.some((value, at) => at % 4 === 3 && value > 0);
+    return sample
+      .getImageData(0, 0, CANVAS_SAMPLE_PX, CANVAS_SAMPLE_PX)
+      .data.some((value, at) => at % 4 === 3 && value > 0);
   } catch {
     return true;
   }

@@ -38,7 +38,11 @@ const CLIPLESS = /^(inline|contents|table-(row|.*group))$/;
  * Null if it is the viewport.
  */
 export function fixedContainer(element: Element): Element | null {
-  for (let at: Element = element, parent = flatTreeParent(at); parent !== null; at = parent, parent = flatTreeParent(at)) {
+  for (
+    let at: Element = element, parent = flatTreeParent(at);
+    parent !== null;
+    at = parent, parent = flatTreeParent(at)
+  ) {
     // Elements in the top layer are positioned relative to the viewport.
     if (matches(at, TOP_LAYER)) return null;
     const style = getComputedStyle(parent);
@@ -55,7 +59,10 @@ export function containsFixed(element: Element, style: CSSStyleDeclaration): boo
   if (filters && element !== documentProperty('documentElement')) return true;
   if (display === 'inline') return false;
   if (style.transformStyle === 'preserve-3d' || style.contentVisibility === 'auto') return true;
-  if (/paint|layout|strict|content/.test(style.contain) || /transform|perspective|translate|rotate|scale|contain/.test(willChange))
+  if (
+    /paint|layout|strict|content/.test(style.contain) ||
+    /transform|perspective|translate|rotate|scale|contain/.test(willChange)
+  )
     return true;
   const moving = ['transform', 'perspective', 'translate', 'rotate', 'scale', 'offsetPath'] as const;
   return moving.some((property) => style[property] !== 'none');
@@ -139,7 +146,11 @@ export function isOffPage(candidate: Element, box: DOMRect): boolean {
 }
 
 /** Whether any part of this element's box, or of a text in it, remains visible after clipping, or can be scrolled to. */
-export function isPartlyVisible({ left, top, right, bottom, width, height }: DOMRect, of: Element, isText = false): boolean {
+export function isPartlyVisible(
+  { left, top, right, bottom, width, height }: DOMRect,
+  of: Element,
+  isText = false,
+): boolean {
   // A line is thin in one direction only; a box that is thin in both is for screen readers.
   if (width < 2 && height < 2) return false;
   let seen: ElementBox = { left, top, right, bottom };
@@ -158,7 +169,11 @@ export function isPartlyVisible({ left, top, right, bottom, width, height }: DOM
 export function shownPart({ left, top, right, bottom }: ElementBox, of: Element): ElementBox | null {
   let seen: ElementBox = { left, top, right, bottom };
   let { position } = getComputedStyle(of);
-  for (let inner: Element = of, at = flatTreeParent(of); at !== null && !isPage(at); inner = at, at = flatTreeParent(at)) {
+  for (
+    let inner: Element = of, at = flatTreeParent(of);
+    at !== null && !isPage(at);
+    inner = at, at = flatTreeParent(at)
+  ) {
     // Nothing clips an element in the top layer.
     if (matches(inner, TOP_LAYER)) break;
     // The legend of a fieldset stands on its border.

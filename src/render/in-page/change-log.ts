@@ -48,7 +48,9 @@ export function notePositions(elementsOf: () => readonly Element[]): void {
 export function undoRecorded(): boolean {
   if (before === null) return false;
   before.styles.undo();
-  const moved = [...before.positions].filter(([{ scrollLeft, scrollTop }, [left, top]]) => scrollLeft !== left || scrollTop !== top);
+  const moved = [...before.positions].filter(
+    ([{ scrollLeft, scrollTop }, [left, top]]) => scrollLeft !== left || scrollTop !== top,
+  );
   for (const [element, [left, top]] of moved) element.scrollTo({ left, top, behavior: 'instant' });
   record();
   return moved.length > 0;

@@ -69,7 +69,8 @@ export function isDeep(selector: string): boolean {
 export function checkDeep(selector: string): void {
   for (const parts of deepParts(selector)) {
     if (parts.length > PARTS_MAX) throw new RangeError(`A selector can have at most ${PARTS_MAX} parts joined by >>>.`);
-    for (const [at, part] of parts.entries()) if (at > 0 || part !== '' || parts.length === 1) document.querySelector(part);
+    for (const [at, part] of parts.entries())
+      if (at > 0 || part !== '' || parts.length === 1) document.querySelector(part);
   }
 }
 
@@ -93,7 +94,8 @@ function findParts([first = '', ...rest]: string[]): Search {
     const isFromTop = at === 0 && first === '';
     const index = found.findIndex(({ element }) => isFrame(element) && element.contentDocument === null);
     const frame = found[index];
-    if (frame !== undefined) crossOriginFrame ??= { element: frame.element, place: at === 0 ? { frame: first, index, rest } : null };
+    if (frame !== undefined)
+      crossOriginFrame ??= { element: frame.element, place: at === 0 ? { frame: first, index, rest } : null };
     found = inPlaces(isFromTop ? placesIn(document, []) : found.slice(0, HOSTS_MAX).flatMap(beyond), part);
   }
   return { found, crossOriginFrame };
@@ -110,7 +112,8 @@ function placesIn(scope: Tree | Element, frames: HTMLIFrameElement[]): Place[] {
 
 function inPlaces(places: Place[], selector: string): Found[] {
   const found = new Map<Element, Found>();
-  for (const { scope, frames } of places) for (const element of allIn(scope, selector)) found.set(element, { element, frames });
+  for (const { scope, frames } of places)
+    for (const element of allIn(scope, selector)) found.set(element, { element, frames });
   return [...found.values()];
 }
 

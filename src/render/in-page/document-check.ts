@@ -21,14 +21,17 @@ export function inspectWall({ selectors, maxChars, bareness }: WallQuestion) {
   const there = bare ? all(selectors.join(',')) : [];
   const found = selectors.flatMap((selector): [selector: string, rendered: boolean][] => {
     const matching = there.filter((element) => matches(element, selector));
-    return matching.length === 0 ? [] : [[selector, matching.some((element) => Element.prototype.checkVisibility.call(element))]];
+    return matching.length === 0
+      ? []
+      : [[selector, matching.some((element) => Element.prototype.checkVisibility.call(element))]];
   });
   return { title: documentProperty('title').slice(0, maxChars).trim(), text, bare, found };
 }
 
 function hasTextField(): boolean {
   return queryTrees('input,textarea,select').some((field) => {
-    if (field.localName === 'input' && !/^(|text|email|password|search|tel)$/i.test(field.getAttribute('type') ?? '')) return false;
+    if (field.localName === 'input' && !/^(|text|email|password|search|tel)$/i.test(field.getAttribute('type') ?? ''))
+      return false;
     return isVisible(field) && !/captcha|answer|response/i.test(`${field.id} ${field.getAttribute('name')}`);
   });
 }
@@ -37,7 +40,8 @@ function hasTextField(): boolean {
 export function parseError(): string | null {
   const [block] = all('parsererror');
   const parent = block?.parentElement;
-  if (block?.namespaceURI !== 'http://www.w3.org/1999/xhtml' || parent?.firstElementChild !== block || !isPage(parent)) return null;
+  if (block?.namespaceURI !== 'http://www.w3.org/1999/xhtml' || parent?.firstElementChild !== block || !isPage(parent))
+    return null;
   return (block.querySelector('div')?.textContent ?? '').trim().slice(0, 300);
 }
 

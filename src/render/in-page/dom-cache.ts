@@ -50,7 +50,11 @@ export function documents(): Document[] {
 
 export function cachedNames(): Names {
   const found = cached();
-  found.names ??= { ids: valuesOf('id'), classLists: valuesOf('class'), hrefs: valuesOf('href', '[href^="http" i],[href^="//"]') };
+  found.names ??= {
+    ids: valuesOf('id'),
+    classLists: valuesOf('class'),
+    hrefs: valuesOf('href', '[href^="http" i],[href^="//"]'),
+  };
   return found.names;
 }
 

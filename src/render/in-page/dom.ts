@@ -105,7 +105,11 @@ export function documentIn(element: Element): Document | null {
 /** The frames of the page that contain an element, outermost first. */
 export function framesAround(element: Element): HTMLIFrameElement[] {
   const frames: HTMLIFrameElement[] = [];
-  for (let view = element.ownerDocument.defaultView; view !== null && view !== window; view = view.parent as Window & typeof globalThis)
+  for (
+    let view = element.ownerDocument.defaultView;
+    view !== null && view !== window;
+    view = view.parent as Window & typeof globalThis
+  )
     frames.unshift(view.frameElement as HTMLIFrameElement);
   return frames;
 }

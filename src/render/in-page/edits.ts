@@ -55,7 +55,9 @@ export function start({ css, imports, hide, remove }: Edits): void {
 /** Each selector has its own rule, so that an invalid one does not affect the others. */
 function cssOf({ hide, remove }: Rules): string {
   // Descendants can override `visibility`, even in a shadow tree, but not their parent's opacity.
-  const hiding = hide.map((one) => `:is(${one}),:is(${one}) *{visibility:hidden!important}:is(${one}){opacity:0!important}`);
+  const hiding = hide.map(
+    (one) => `:is(${one}),:is(${one}) *{visibility:hidden!important}:is(${one}){opacity:0!important}`,
+  );
   return [...hiding, ...remove.map((one) => `:is(${one}){display:none!important}`)].join('\n');
 }
 

@@ -1,7 +1,17 @@
 import { boxOf, type ElementBox, isEmpty, isOffPage, isPartlyVisible, onPage, pageStart, partsOf } from './boxes.js';
 import { notePositions } from './change-log.js';
 import { checkDeep, type ForeignPlace, type Found, findDeep, isDeep, type Search } from './deep-selector.js';
-import { allIn, ancestry, force, forceAll, hasVisibleStyle, isPage, isVisible, pageBoxes, pageScroller } from './dom.js';
+import {
+  allIn,
+  ancestry,
+  force,
+  forceAll,
+  hasVisibleStyle,
+  isPage,
+  isVisible,
+  pageBoxes,
+  pageScroller,
+} from './dom.js';
 import { queryTrees } from './dom-cache.js';
 import { passFrames, sleep } from './frames.js';
 
@@ -49,7 +59,9 @@ export function survey(selector: string, most: number): boolean[] {
 
 function isWhollyInView({ element, frames }: Found): boolean {
   const { top, bottom, left, right, width, height } = element.getBoundingClientRect();
-  return frames.length === 0 && width * height > 0 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
+  return (
+    frames.length === 0 && width * height > 0 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth
+  );
 }
 
 /**
@@ -131,7 +143,8 @@ function partOnPage(box: ElementBox): ElementBox {
 
 /** Resolves once a match is visible. Checks at the pace of a screen, since style changes alone can affect visibility. */
 export async function untilVisible(selector: string): Promise<void> {
-  while (!findDeep(selector).found.some(({ element, frames }) => [element, ...frames].every(isVisible))) await sleep(SCREEN_MS);
+  while (!findDeep(selector).found.some(({ element, frames }) => [element, ...frames].every(isVisible)))
+    await sleep(SCREEN_MS);
 }
 
 /** The browser's error message for each selector; null for a valid one. */
@@ -154,7 +167,10 @@ function search(selector: string): Search {
 }
 
 /** An element in a frame belongs to that frame's realm, so only its box is checked. `judge` is applied to the outermost frame. */
-function matchSatisfies({ element, frames: [outermost, ...inner] }: Found, judge: (candidate: Element) => boolean): boolean {
+function matchSatisfies(
+  { element, frames: [outermost, ...inner] }: Found,
+  judge: (candidate: Element) => boolean,
+): boolean {
   if (outermost === undefined) return judge(element);
   return judge(outermost) && [...inner, element].every(isVisible);
 }
@@ -179,9 +195,14 @@ export function boxInFrames(inner: ElementBox, frames: HTMLIFrameElement[]): Ele
     const style = getComputedStyle(frame);
     const [wide, high] = [outer.width / (frame.offsetWidth || 1), outer.height / (frame.offsetHeight || 1)];
     const edge = (side: string) =>
-      [`border-${side}-width`, `padding-${side}`].reduce((sum, name) => sum + (Number.parseFloat(style.getPropertyValue(name)) || 0), 0);
-    const across = (x: number) => Math.min(outer.right - edge('right') * wide, outer.left + (edge('left') + Math.max(0, x)) * wide);
-    const down = (y: number) => Math.min(outer.bottom - edge('bottom') * high, outer.top + (edge('top') + Math.max(0, y)) * high);
+      [`border-${side}-width`, `padding-${side}`].reduce(
+        (sum, name) => sum + (Number.parseFloat(style.getPropertyValue(name)) || 0),
+        0,
+      );
+    const across = (x: number) =>
+      Math.min(outer.right - edge('right') * wide, outer.left + (edge('left') + Math.max(0, x)) * wide);
+    const down = (y: number) =>
+      Math.min(outer.bottom - edge('bottom') * high, outer.top + (edge('top') + Math.max(0, y)) * high);
     return { left: across(box.left), right: across(box.right), top: down(box.top), bottom: down(box.bottom) };
   }, inner);
 }

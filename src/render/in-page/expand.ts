@@ -40,7 +40,10 @@ export function keep(element: HTMLElement, property: string, value: string): voi
  * @param how.height of the content of a frame that cannot be read, in CSS px
  * @returns false if another box would shrink; all changes are then undone
  */
-export function expand(scroller: HTMLElement, { wide = false, height }: { wide?: boolean; height?: number } = {}): boolean {
+export function expand(
+  scroller: HTMLElement,
+  { wide = false, height }: { wide?: boolean; height?: number } = {},
+): boolean {
   isWide = wide;
   own = new StyleLog();
   const content = contentOf(scroller);
@@ -66,7 +69,8 @@ export function expand(scroller: HTMLElement, { wide = false, height }: { wide?:
     for (const one of outer.length > 0 ? outer : changed) if (!isOver()) holdSize(one);
   }
   // When a box grows again, its centered content moves again.
-  for (let round = 0; round < PLACE_ROUNDS && !isOver() && holdPlaces(before, isOver); round++) growAll(scroller, around);
+  for (let round = 0; round < PLACE_ROUNDS && !isOver() && holdPlaces(before, isOver); round++)
+    growAll(scroller, around);
   lowerRest(before);
   keep(document.documentElement, 'overflow-y', 'visible');
   return true;
@@ -168,7 +172,8 @@ function holdSize({ element, was, grows }: Changed): void {
   const { display } = getComputedStyle(element);
   const height = `${inner(element, was.height)}px`;
   // Percentages of a height apply only while it is set, and table parts have no `min-height`.
-  if (String(element.computedStyleMap().get('height')) !== 'auto' || /^table-/.test(display)) keep(element, 'height', height);
+  if (String(element.computedStyleMap().get('height')) !== 'auto' || /^table-/.test(display))
+    keep(element, 'height', height);
   keep(element, 'flex-shrink', '0');
   keep(element, 'min-height', height);
   if (!grows) keep(element, 'max-height', now.height > was.height ? height : 'none');
@@ -272,7 +277,10 @@ function expandFrame(frame: HTMLElement, root: HTMLElement): boolean {
     if (grown.length === 0 && root.scrollHeight <= wanted + 1) return true;
     // A container may shrink with the descendant that made it grow.
     const innermost = grown.filter((one, index) => !one.contains(grown[index + 1] ?? null));
-    const held = innermost.map((element) => ({ element, height: Math.ceil(inner(element, heights.get(element) ?? 0)) }));
+    const held = innermost.map((element) => ({
+      element,
+      height: Math.ceil(inner(element, heights.get(element) ?? 0)),
+    }));
     for (const { element, height } of held) {
       keep(element, 'height', `${height}px`);
       keep(element, 'min-height', 'auto');
@@ -309,7 +317,12 @@ export function inner(element: HTMLElement, size: number, property: 'height' | '
   const style = getComputedStyle(element);
   if (style.boxSizing === 'border-box') return size;
   const [start, end] = property === 'height' ? (['Top', 'Bottom'] as const) : (['Left', 'Right'] as const);
-  const edges = [style[`padding${start}`], style[`padding${end}`], style[`border${start}Width`], style[`border${end}Width`]];
+  const edges = [
+    style[`padding${start}`],
+    style[`padding${end}`],
+    style[`border${start}Width`],
+    style[`border${end}Width`],
+  ];
   return size - edges.reduce((sum, edge) => sum + (Number.parseFloat(edge) || 0), 0);
 }
 

@@ -44,13 +44,16 @@ export function hideCarets(all: readonly Tree[]): void {
     // Tested by name, since elements in a frame are instances of that frame's classes. Without an edited element, it is the body,
     // a style of which costs a new style of each of its descendants.
     const isEdited =
-      /^(input|textarea)$/.test(activeElement?.localName ?? '') || (activeElement as HTMLElement | null)?.isContentEditable === true;
+      /^(input|textarea)$/.test(activeElement?.localName ?? '') ||
+      (activeElement as HTMLElement | null)?.isContentEditable === true;
     if (isEdited) force(activeElement as HTMLElement, 'caret-color', 'transparent');
   }
 }
 
 async function resetMotion(all: readonly Tree[], endless: readonly Animation[]): Promise<void> {
-  const drawings = all.flatMap((tree) => allIn(tree, 'animate,animateTransform,animateMotion,set,progress:not([value])'));
+  const drawings = all.flatMap((tree) =>
+    allIn(tree, 'animate,animateTransform,animateMotion,set,progress:not([value])'),
+  );
   for (const drawing of drawings) {
     if (drawing.localName === 'progress') drawing.setAttribute('value', PROGRESS_VALUE);
     else finishDrawing(drawing as SVGAnimationElement);
@@ -74,7 +77,10 @@ function freezeScrollDriven(animations: readonly Animation[]): void {
     const { timeline } = animation;
     if (!isProgress(timeline) || !scrolled.has(timeline.source)) continue;
     const at = timeline.subject === undefined ? 0 : MIDDLE_OF_VIEW;
-    const { startTime, playbackRate } = animation as unknown as { startTime: CSSUnitValue | null; playbackRate: number };
+    const { startTime, playbackRate } = animation as unknown as {
+      startTime: CSSUnitValue | null;
+      playbackRate: number;
+    };
     animation.pause();
     (animation as { currentTime: unknown }).currentTime = CSS.percent((at - (startTime?.value ?? 0)) * playbackRate);
   }
@@ -88,7 +94,13 @@ function finishDrawing(animation: SVGAnimationElement): void {
   const { targetElement: target, localName } = animation;
   const given = (name: string) => animation.getAttribute(name);
   const stays = given('fill') === 'freeze' || (localName === 'set' && given('dur') === null);
-  if (target === null || !stays || given('repeatCount') === 'indefinite' || !BEGINS_BY_ITSELF.test(given('begin') ?? '')) return;
+  if (
+    target === null ||
+    !stays ||
+    given('repeatCount') === 'indefinite' ||
+    !BEGINS_BY_ITSELF.test(given('begin') ?? '')
+  )
+    return;
   const name = given('attributeName');
   const value = given('to') ?? given('values')?.split(';').filter(Boolean).at(-1)?.trim() ?? null;
   const turned = target.getAttribute('transform') ?? '';

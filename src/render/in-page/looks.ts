@@ -59,7 +59,8 @@ const HIDING_FILTER = /blur\(([4-9]|\d\d)|(opacity|brightness)\(0(\.[0-4]\d*)?\)
 const BLURRED = 0.5;
 /** A part of which less is left has been collapsed. */
 const LEFT_MIN = 0.5;
-const REPLACED = /^(img|svg|canvas|video|iframe|frame|embed|object|input|textarea|select|button|progress|meter|hr|math)$/;
+const REPLACED =
+  /^(img|svg|canvas|video|iframe|frame|embed|object|input|textarea|select|button|progress|meter|hr|math)$/;
 
 const looks: Look[] = [];
 let sightsKept = 0;
@@ -77,7 +78,11 @@ export function look(): void {
     if (sight === null) return;
     sights.set(element, sight);
     for (let at: Element | null = element; at !== null && !isPage(at) && !states.has(at); at = flatTreeParent(at))
-      states.set(at, { attributes: attributesOf(at), parent: flatTreeParent(at), top: at.getBoundingClientRect().top + top });
+      states.set(at, {
+        attributes: attributesOf(at),
+        parent: flatTreeParent(at),
+        top: at.getBoundingClientRect().top + top,
+      });
   });
   sightsKept += sights.size;
   looks.push({ top, bottom, sights, states });
@@ -186,7 +191,8 @@ export function keepMissing(): void {
   look();
   missing = missingParts();
   stages.clear();
-  for (const { stage, bottom } of missing) if (stage !== null) stages.set(stage, Math.max(bottom, stages.get(stage) ?? 0));
+  for (const { stage, bottom } of missing)
+    if (stage !== null) stages.set(stage, Math.max(bottom, stages.get(stage) ?? 0));
 }
 
 export function isStage(element: Element): boolean {
@@ -212,7 +218,10 @@ export function putBack(): void {
     }
   }
   // Restored paddings would move the rows that are there.
-  const lists = [...removed].map(([list, rows]) => ({ list, rows: [...rows, ...rowsOf(list)].sort((a, b) => a[1] - b[1]) }));
+  const lists = [...removed].map(([list, rows]) => ({
+    list,
+    rows: [...rows, ...rowsOf(list)].sort((a, b) => a[1] - b[1]),
+  }));
   for (const [element, state] of done) restoreAttributes(element, state);
   for (const { list, rows } of lists) fill(list, rows);
 }
@@ -229,7 +238,9 @@ function rowsOf(list: Element): [row: Element, top: number][] {
 export function lacksPart(): boolean {
   const see = observer();
   const shown = shownKeys(contentOf);
-  return missing.some(({ element, content }) => see(element) === null && !(content.trim() !== '' && shown().has(content)));
+  return missing.some(
+    ({ element, content }) => see(element) === null && !(content.trim() !== '' && shown().has(content)),
+  );
 }
 
 function restoreAttributes(element: Element, { attributes }: State): void {
@@ -243,7 +254,8 @@ function fill(list: Element, rows: readonly [row: Element, top: number][]): void
   for (const child of Array.from(list.children)) if (!isFilled(child)) child.remove();
   list.append(...rows.map(([row]) => row));
   const isInFlow = rows.every(([row]) => !/absolute|fixed/.test(getComputedStyle(row).position));
-  if (isInFlow && list instanceof HTMLElement) for (const side of ['padding-top', 'padding-bottom']) force(list, side, '0');
+  if (isInFlow && list instanceof HTMLElement)
+    for (const side of ['padding-top', 'padding-bottom']) force(list, side, '0');
 }
 
 /** Whether an element is more than a spacer. */
@@ -285,7 +297,13 @@ export function rangesElsewhere(): { ranges: PageRange[]; isAll: boolean } {
     const shows = ({ areas, stage }: MissingPart) => areas.has(one) || (isStaged && stage !== null);
     isAll &&= beside.every(shows);
     // The rows of a part above or below the view are captured as it is in the nearest one.
-    let end = isStaged ? y + viewHeight() : y < one.top ? one.top : y < one.bottom ? one.bottom : Number.POSITIVE_INFINITY;
+    let end = isStaged
+      ? y + viewHeight()
+      : y < one.top
+        ? one.top
+        : y < one.bottom
+          ? one.bottom
+          : Number.POSITIVE_INFINITY;
     let seenTo = beside.reduce((to, part) => (shows(part) ? Math.max(to, part.bottom) : to), y);
     for (let at = next; (parts[at]?.top ?? end) < end; at++) {
       const part = parts[at] as MissingPart;
@@ -331,7 +349,8 @@ interface MissingPart {
 /** The missing parts, from the top of the page. */
 function missingParts(): MissingPart[] {
   const best = new Map<Element, number>();
-  for (const { sights } of looks) for (const [element, { opacity }] of sights) best.set(element, Math.max(best.get(element) ?? 0, opacity));
+  for (const { sights } of looks)
+    for (const [element, { opacity }] of sights) best.set(element, Math.max(best.get(element) ?? 0, opacity));
   const see = observer();
   const now = new Map([...best.keys()].map((element) => [element, see(element)] as const));
   const parts = new Map<Element | string, MissingPart>();
@@ -460,7 +479,14 @@ function observer() {
   return (element: Element, within?: { top: number; bottom: number }): Sight | null => {
     const box = boxOf(element);
     if (within !== undefined && (box.bottom <= within.top || box.top >= within.bottom)) return null;
-    if (areaOf(box) < 1 || isPage(element) || !element.isConnected || !showsSomething(element) || !hasVisibleStyle(element)) return null;
+    if (
+      areaOf(box) < 1 ||
+      isPage(element) ||
+      !element.isConnected ||
+      !showsSomething(element) ||
+      !hasVisibleStyle(element)
+    )
+      return null;
     const { opacity, clip, isPinned, stage } = aroundOf(element);
     const seen = common(box, clip);
     if (isPinned || opacity < OPACITY_SLACK || areaOf(seen) < 1) return null;
@@ -469,7 +495,11 @@ function observer() {
 }
 
 /** A pinned element has rules of its own, unless it is high: pages that move sideways, or change pictures, while they are scrolled. */
-function pinnedBy(element: Element, { position, overflowY }: CSSStyleDeclaration, around: Pick<Around, 'isPinned' | 'stage'>) {
+function pinnedBy(
+  element: Element,
+  { position, overflowY }: CSSStyleDeclaration,
+  around: Pick<Around, 'isPinned' | 'stage'>,
+) {
   const { isPinned, stage } = around;
   if (isPinned || (stage !== null && /auto|scroll/.test(overflowY))) return { isPinned: true, stage };
   if (!/fixed|sticky/.test(position)) return around;

@@ -32,8 +32,23 @@ export function mark(marks: readonly Mark[]): void {
   box.setAttribute('popover', 'manual');
   box.setAttribute('aria-hidden', 'true');
   box.setAttribute(MARKS, '');
-  forceAll(box, { all: 'initial', display: 'block', position: 'absolute', inset: '0 auto auto 0', width: '0', height: '0', margin: '0' });
-  forceAll(box, { border: '0', padding: '0', background: 'none', overflow: 'visible', 'pointer-events': 'none', direction: 'ltr' });
+  forceAll(box, {
+    all: 'initial',
+    display: 'block',
+    position: 'absolute',
+    inset: '0 auto auto 0',
+    width: '0',
+    height: '0',
+    margin: '0',
+  });
+  forceAll(box, {
+    border: '0',
+    padding: '0',
+    background: 'none',
+    overflow: 'visible',
+    'pointer-events': 'none',
+    direction: 'ltr',
+  });
   const tree = box.attachShadow({ mode: 'closed' });
   tree.adoptedStyleSheets = [sheetOf(CSS_TEXT)];
   tree.append(...drawn(marks));
@@ -63,7 +78,8 @@ function drawn(marks: readonly Mark[]): HTMLElement[] {
 
 function part(name: 'i' | 'b', { left, top, width, height }: DOMRect, color: string): HTMLElement {
   const element = document.createElement(name);
-  for (const [property, value] of Object.entries({ left, top, width, height })) element.style.setProperty(property, `${value}px`);
+  for (const [property, value] of Object.entries({ left, top, width, height }))
+    element.style.setProperty(property, `${value}px`);
   element.style.setProperty('--color', color);
   return element;
 }

@@ -19,5 +19,7 @@ function serialize(): string {
   const xml = new XMLSerializer();
   const root = documentProperty('documentElement');
   const isHtml = document instanceof HTMLDocument;
-  return [...document.childNodes].map((node) => (node === root && isHtml ? root.outerHTML : xml.serializeToString(node))).join('');
+  return [...document.childNodes]
+    .map((node) => (node === root && isHtml ? root.outerHTML : xml.serializeToString(node)))
+    .join('');
 }

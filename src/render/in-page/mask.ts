@@ -29,7 +29,9 @@ export function boxes(selectors: string[], shown: ElementBox | null, most: numbe
     bottom: part.bottom + MARGIN_PX,
   };
   const found: ElementBox[] = [];
-  for (const match of new Map(selectors.flatMap((one) => findDeep(one).found).map((each) => [each.element, each])).values()) {
+  for (const match of new Map(
+    selectors.flatMap((one) => findDeep(one).found).map((each) => [each.element, each]),
+  ).values()) {
     if (found.length > most) break;
     for (const box of boxesOf(match, seen).map((box) => onPage(box))) if (overlaps(box, seen)) found.push(box);
   }
@@ -57,7 +59,8 @@ function partsOf(element: Element): Part[] {
   if (!isThin(own)) return isOpaque(element) ? [{ box: own, at: element }] : [];
   return [...flatTreeChildren(element)].flatMap((node) => {
     if (isElement(node)) return partsOf(node);
-    const box = node.nodeType === Node.TEXT_NODE && getComputedStyle(element).visibility === 'visible' ? textBox(node) : null;
+    const box =
+      node.nodeType === Node.TEXT_NODE && getComputedStyle(element).visibility === 'visible' ? textBox(node) : null;
     return box !== null && !isThin(box) && isOpaque(element) ? [{ box, at: element }] : [];
   });
 }

@@ -60,7 +60,9 @@ export async function begin({ fromMs, bytes }: { fromMs: number; bytes: ImageByt
   const all = trees(document, { frames: true });
   hideCarets(all);
   const media = all.flatMap((tree) => allIn(tree, 'video,audio') as HTMLMediaElement[]);
-  const playing = media.filter((one) => one.localName === 'video' && (one.autoplay || !one.paused) && Number.isFinite(one.duration));
+  const playing = media.filter(
+    (one) => one.localName === 'video' && (one.autoplay || !one.paused) && Number.isFinite(one.duration),
+  );
   videos = playing as HTMLVideoElement[];
   videosFromS = fromMs / 1_000;
   // Called on the prototype, since elements in a frame are instances of that frame's classes.
@@ -92,7 +94,9 @@ function moveTo(share: number): void {
 }
 
 function shownImages(): HTMLImageElement[] {
-  return queryTrees('img', { frames: true }).filter((one) => (one as HTMLImageElement).naturalWidth > 0) as HTMLImageElement[];
+  return queryTrees('img', { frames: true }).filter(
+    (one) => (one as HTMLImageElement).naturalWidth > 0,
+  ) as HTMLImageElement[];
 }
 
 async function takeOverImages(bytes: ImageBytes[]): Promise<void> {

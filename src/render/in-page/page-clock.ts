@@ -63,7 +63,10 @@ export function install(ask: string): void {
     apply(preventDefault, event, []);
     const order: ClockRequest | null = apply(detailOf, event, []);
     const ran = order === null ? null : run(order);
-    if (ran !== null) apply(then, ran, [(detail: ClockState) => apply(dispatchEvent, page, [new NativeEvent(`${ask}-done`, { detail })])]);
+    if (ran !== null)
+      apply(then, ran, [
+        (detail: ClockState) => apply(dispatchEvent, page, [new NativeEvent(`${ask}-done`, { detail })]),
+      ]);
   });
 }
 
@@ -84,7 +87,9 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   const { requestIdleCallback: nativeIdleRequest, cancelIdleCallback: nativeIdleCancel } = globalThis;
   // A worker that asks for frames and then stops holds up those of its page for good in a browser that draws on demand (Chromium 156).
   const nativeFrameRequest =
-    'document' in globalThis ? requestAnimationFrame : (run: FrameRequestCallback) => nativeSetTimeout(() => run(realNow()), FRAME_MS);
+    'document' in globalThis
+      ? requestAnimationFrame
+      : (run: FrameRequestCallback) => nativeSetTimeout(() => run(realNow()), FRAME_MS);
   const nativeReport = reportError;
   const timeStampOf = getterOf(Event.prototype, 'timeStamp');
   const { postMessage } = MessagePort.prototype;
@@ -322,7 +327,13 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   replaceGlobal('requestIdleCallback', ([run, options], native) => {
     if (typeof run !== 'function') return native();
     const idle = { timeout: Number((options as IdleRequestOptions | undefined)?.timeout) || 0 };
-    return start({ run: (deadline) => apply(run, undefined, [deadline]), due: now() + IDLE_AFTER_MS, every: null, nesting: 0, idle });
+    return start({
+      run: (deadline) => apply(run, undefined, [deadline]),
+      due: now() + IDLE_AFTER_MS,
+      every: null,
+      nesting: 0,
+      idle,
+    });
   });
   for (const name of ['clearTimeout', 'clearInterval', 'cancelIdleCallback']) replaceGlobal(name, ([id]) => clear(id));
   replaceGlobal('requestAnimationFrame', ([run], native) =>
@@ -420,7 +431,8 @@ function proxyOf<Native extends object>(native: Native, traps: ProxyHandler<Nati
 function replace(owner: object, name: string, trap: Trap): void {
   const holder = holderOf(owner, name);
   const { value } = Object.getOwnPropertyDescriptor(holder, name) ?? {};
-  if (typeof value === 'function') define(holder, name, { value: proxyOf(value, { apply: trap as ProxyHandler<typeof value>['apply'] }) });
+  if (typeof value === 'function')
+    define(holder, name, { value: proxyOf(value, { apply: trap as ProxyHandler<typeof value>['apply'] }) });
 }
 
 /** The functions of a worker's global object are in its prototypes. */

@@ -54,7 +54,13 @@ export function list({ area, draws }: { area: ElementBox | null; draws: boolean 
     charsLeft -= name.length + selector.length;
     if (charsLeft < 0) break;
     const number = elements.length + 1;
-    elements.push({ ref: `e${number}-${digest(`${role} ${name}`)}-${digest(selector)}`, role, name, box: rounded(box), selector });
+    elements.push({
+      ref: `e${number}-${digest(`${role} ${name}`)}-${digest(selector)}`,
+      role,
+      name,
+      box: rounded(box),
+      selector,
+    });
     if (part !== null) marks.push({ number, box: DOMRect.fromRect(rounded(part)) });
   }
   if (draws) mark(marks);
@@ -98,7 +104,10 @@ function candidates(): Candidate[] {
 
 /** A box that scrolls can have the focus without being of use. */
 function isClickable(element: Element): boolean {
-  return (element.hasAttribute('onclick') || element.hasAttribute('tabindex')) && getComputedStyle(element).cursor === 'pointer';
+  return (
+    (element.hasAttribute('onclick') || element.hasAttribute('tabindex')) &&
+    getComputedStyle(element).cursor === 'pointer'
+  );
 }
 
 /** A field with a drawing of its own in its place is transparent. */

@@ -81,9 +81,12 @@ function addressOf(link: Element | undefined): string {
 
 function icons() {
   const found: DocumentFacts['icons'] = [];
-  for (const link of all('link[rel~="icon" i][href],link[rel^="apple-touch-icon" i][href],link[rel~="mask-icon" i][href]')) {
+  for (const link of all(
+    'link[rel~="icon" i][href],link[rel^="apple-touch-icon" i][href],link[rel~="mask-icon" i][href]',
+  )) {
     const url = addressOf(link);
-    if (url !== '') found.push({ url, rel: shortText(link, 'rel').toLowerCase(), sizes: shortText(link, 'sizes') || undefined });
+    if (url !== '')
+      found.push({ url, rel: shortText(link, 'rel').toLowerCase(), sizes: shortText(link, 'sizes') || undefined });
     if (found.length >= ICONS_MAX_ITEMS) break;
   }
   return found;
@@ -137,9 +140,11 @@ function fonts() {
   for (const face of documentProperty('fonts')) {
     if (left-- <= 0 || found.size >= FONTS_MAX_ITEMS) break;
     if (face.status !== 'loaded') continue;
-    const [family = '', weight = '', style = ''] = [face.family.replace(/^["']|["']$/g, ''), face.weight, face.style].map((one) =>
-      tidy(one.slice(0, FACT_NAME_MAX_CHARS), FACT_NAME_MAX_CHARS),
-    );
+    const [family = '', weight = '', style = ''] = [
+      face.family.replace(/^["']|["']$/g, ''),
+      face.weight,
+      face.style,
+    ].map((one) => tidy(one.slice(0, FACT_NAME_MAX_CHARS), FACT_NAME_MAX_CHARS));
     found.set(`${family} ${weight} ${style}`, { family, weight, style });
   }
   return [...found.values()];

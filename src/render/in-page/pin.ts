@@ -116,7 +116,8 @@ export function reveal(part: ElementBox, { step, density }: { step: number; dens
     if (origin === null) place({ first: true, keep: 'view', down: 0 });
     // At other densities, Chromium 156 does not draw what is behind a blur that begins above the view. Frames are drawn only in view.
     const hasHighBlur = density !== 1 && blurHeight > viewHeight() * MARGIN_MAX;
-    if (hasHighBlur && !queryTrees('iframe,frame,object,embed').some(isBelowView)) return { view: part, seen: part, isBeyond: true };
+    if (hasHighBlur && !queryTrees('iframe,frame,object,embed').some(isBelowView))
+      return { view: part, seen: part, isBeyond: true };
     for (const [element, role] of rolesOf)
       if (role === 'kept') unstick(element, getComputedStyle(element), { first: true, keep: 'view', down: 0 });
     notePositions(() => [pageScroller()]);
@@ -127,7 +128,8 @@ export function reveal(part: ElementBox, { step, density }: { step: number; dens
   }
   const view = viewBox();
   // A page that cannot be scrolled there, such as one that is locked, shows the part only beyond its view.
-  const isReached = part.top < view.bottom - 1 && part.left < view.right - 1 && part.top > view.top - 1 && part.left > view.left - 1;
+  const isReached =
+    part.top < view.bottom - 1 && part.left < view.right - 1 && part.top > view.top - 1 && part.left > view.left - 1;
   if (!isReached) return { view: part, seen: part, isBeyond: true };
   return { view, seen: withoutMargins(view), isBeyond: false };
 }
@@ -156,7 +158,12 @@ export async function release(): Promise<void> {
 
 function viewBox(): ElementBox {
   const { scrollLeft, scrollTop } = pageScroller();
-  const { pageLeft: left = scrollLeft, pageTop: top = scrollTop, width = innerWidth, height = innerHeight } = visualViewport ?? {};
+  const {
+    pageLeft: left = scrollLeft,
+    pageTop: top = scrollTop,
+    width = innerWidth,
+    height = innerHeight,
+  } = visualViewport ?? {};
   return { left, top, right: left + width, bottom: top + height };
 }
 
@@ -172,7 +179,10 @@ function margin(): number {
 function isWithin(part: ElementBox, box: ElementBox): boolean {
   const slack = 0.01;
   return (
-    part.left >= box.left - slack && part.top >= box.top - slack && part.right <= box.right + slack && part.bottom <= box.bottom + slack
+    part.left >= box.left - slack &&
+    part.top >= box.top - slack &&
+    part.right <= box.right + slack &&
+    part.bottom <= box.bottom + slack
   );
 }
 
@@ -187,7 +197,10 @@ function hold(): void {
     const margins = held.get(element) ?? { own: styleOf(element).margin, used: usedMargins(element) };
     held.set(element, margins);
     const [top = 0, right = 0, bottom = 0, left = 0] = margins.used;
-    forceAll(element, { transition: 'none', margin: `${top - by.y}px ${right + by.x}px ${bottom + by.y}px ${left - by.x}px` });
+    forceAll(element, {
+      transition: 'none',
+      margin: `${top - by.y}px ${right + by.x}px ${bottom + by.y}px ${left - by.x}px`,
+    });
   }
   holder ??= adopt('');
   const rules = (pseudos?.found ?? []).flatMap(({ selector, role, translate }) => {
@@ -210,7 +223,10 @@ function isContained(element: Element): boolean {
 
 /** Whether the browser keeps an element beside another one (CSS Anchor Positioning 1), with which it scrolls. */
 function isAnchored(style: CSSStyleDeclaration): boolean {
-  return style.getPropertyValue('position-anchor').startsWith('--') || !/^(none)?$/.test(style.getPropertyValue('position-area'));
+  return (
+    style.getPropertyValue('position-anchor').startsWith('--') ||
+    !/^(none)?$/.test(style.getPropertyValue('position-area'))
+  );
 }
 
 function usedMargins(element: HTMLElement): number[] {
@@ -245,9 +261,11 @@ export function roles() {
 function visit(element: HTMLElement, pinning: Pinning): void {
   const style = getComputedStyle(element);
   // A fixed background would end with the view.
-  if (pinning.first && style.backgroundAttachment.includes('fixed')) forceAll(element, { 'background-attachment': 'scroll' });
+  if (pinning.first && style.backgroundAttachment.includes('fixed'))
+    forceAll(element, { 'background-attachment': 'scroll' });
   // With `content-visibility: auto`, content beyond the view is not painted. Containment is kept for its fixed descendants.
-  if (style.contentVisibility === 'auto') forceAll(element, { 'content-visibility': 'visible', contain: 'layout style paint' });
+  if (style.contentVisibility === 'auto')
+    forceAll(element, { 'content-visibility': 'visible', contain: 'layout style paint' });
   if (style.backdropFilter !== 'none' && hasVisibleStyle(element)) {
     const [, radius] = /blur\(([\d.]+)px\)/.exec(style.backdropFilter) ?? [];
     blurPx = Math.max(blurPx, BLUR_REACH * Number(radius ?? 0));
@@ -292,7 +310,8 @@ function roleOf(element: HTMLElement, style: CSSStyleDeclaration, { keep }: Pinn
 /** Whether a fixed element in a fixed one is at another place of the view, as a bar at the bottom edge in a header. */
 function isApartFrom(container: Element, box: DOMRect): boolean {
   const outer = fixedContainer(container);
-  if (containsFixed(container, getComputedStyle(container)) || (outer !== null && !isApartFrom(outer, box))) return false;
+  if (containsFixed(container, getComputedStyle(container)) || (outer !== null && !isApartFrom(outer, box)))
+    return false;
   const { top, bottom } = container.getBoundingClientRect();
   return box.top >= bottom || box.bottom <= top;
 }
@@ -304,7 +323,11 @@ export function isLow(element: HTMLElement, box: DOMRect): boolean {
   if (view - bottom >= view * 0.25) return false;
   if (top + height / 2 > view / 2 && height < view * 0.6) return true;
   const styles = element.computedStyleMap();
-  return String(styles.get('top')) === 'auto' && String(styles.get('bottom')) !== 'auto' && (height < view * 0.8 || isUnder(element, box));
+  return (
+    String(styles.get('top')) === 'auto' &&
+    String(styles.get('bottom')) !== 'auto' &&
+    (height < view * 0.8 || isUnder(element, box))
+  );
 }
 
 /** Uses opacity, which descendants cannot override. */
@@ -343,7 +366,9 @@ function spread(element: HTMLElement, role: 'bottom' | 'backdrop', down: number)
 function insetsOf(element: HTMLElement): Insets | null {
   const style = getComputedStyle(element);
   const [top, bottom] = [Number.parseFloat(style.top), Number.parseFloat(style.bottom)];
-  return Number.isNaN(top) || Number.isNaN(bottom) ? null : { top, bottom, height: element.getBoundingClientRect().height };
+  return Number.isNaN(top) || Number.isNaN(bottom)
+    ? null
+    : { top, bottom, height: element.getBoundingClientRect().height };
 }
 
 /** Whether a fixed element covers the view behind the content. Such a background is shown in every section. */
@@ -419,13 +444,15 @@ function roleOfPseudo(host: HTMLElement, style: CSSStyleDeclaration, { keep }: P
   if (keep === 'view') return 'top';
   if (Number.isNaN(height)) return null;
   // A pseudo-element that covers the view may also be an overlay.
-  if (height > view * COVERS_MIN && beside < innerWidth * (1 - COVERS_MIN)) return Number(style.zIndex) < 0 ? 'backdrop' : null;
+  if (height > view * COVERS_MIN && beside < innerWidth * (1 - COVERS_MIN))
+    return Number(style.zIndex) < 0 ? 'backdrop' : null;
   if (keep === 'none') return isInside(host, marked()) ? null : 'away';
   return top > bottom && height < view * 0.6 && bottom < view * 0.25 ? 'bottom' : 'top';
 }
 
 function ruleOf({ selector, role }: Pseudo, { first, down }: Pinning): string {
-  if (role === 'backdrop') return `${selector} { bottom: ${-down}px !important; height: auto !important; max-height: none !important }`;
+  if (role === 'backdrop')
+    return `${selector} { bottom: ${-down}px !important; height: auto !important; max-height: none !important }`;
   if (role === 'bottom') return `${selector} { translate: 0 ${down}px !important; transition: none !important }`;
   return role === 'top' && first ? '' : `${selector} { opacity: 0 !important; transition: none !important }`;
 }

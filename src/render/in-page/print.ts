@@ -1,6 +1,18 @@
 import { type ElementBox, onPage } from './boxes.js';
 import { StyleLog } from './change-log.js';
-import { adopt, allIn, body, documentProperty, eachElement, force, forceAll, isVisible, pageScroller, styleOf, trees } from './dom.js';
+import {
+  adopt,
+  allIn,
+  body,
+  documentProperty,
+  eachElement,
+  force,
+  forceAll,
+  isVisible,
+  pageScroller,
+  styleOf,
+  trees,
+} from './dom.js';
 import { isLow } from './pin.js';
 import { visitSheet, visitSheets } from './style-sheets.js';
 
@@ -13,7 +25,8 @@ const ELEMENTS_MAX = 60_000;
 const TITLE_MAX_CHARS = 2_000;
 const LANGUAGE_MAX_CHARS = 100;
 const OF_HEIGHT = /height|aspect-ratio|orientation/;
-const LENGTH = /url\((?:"[^"]*"|[^"()]*)\)|"[^"]*"|(?<![\w#.-])([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?)[sld]?v(h|b|min|max)\b/gi;
+const LENGTH =
+  /url\((?:"[^"]*"|[^"()]*)\)|"[^"]*"|(?<![\w#.-])([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?)[sld]?v(h|b|min|max)\b/gi;
 
 let layout = new Map<HTMLElement, [top: number, height: number, contentHeight: number]>();
 /** What must be restored if the page cannot be printed. */
@@ -50,7 +63,10 @@ export function keepWidth(): void {
 /** The document's title and language, as it declares them. */
 export function documentNames() {
   const declared = documentProperty('documentElement').getAttribute('lang') ?? '';
-  return { title: documentProperty('title').slice(0, TITLE_MAX_CHARS), language: declared.trim().slice(0, LANGUAGE_MAX_CHARS) };
+  return {
+    title: documentProperty('title').slice(0, TITLE_MAX_CHARS),
+    language: declared.trim().slice(0, LANGUAGE_MAX_CHARS),
+  };
 }
 
 /** Undoes all changes to inline styles. */
@@ -89,7 +105,14 @@ export function fixPageHeight(height: number): void {
   const top = box.getBoundingClientRect().top + scrollY;
   const bottomMargin = Number.parseFloat(getComputedStyle(box).marginBottom) || 0;
   const size = `${Math.max(0, height - top - bottomMargin)}px`;
-  const rules = { contain: 'size', overflow: 'clip', 'box-sizing': 'border-box', height: size, 'min-height': size, 'max-height': size };
+  const rules = {
+    contain: 'size',
+    overflow: 'clip',
+    'box-sizing': 'border-box',
+    height: size,
+    'min-height': size,
+    'max-height': size,
+  };
   forceAll(box, rules);
 }
 
@@ -140,7 +163,9 @@ export function ownPage(): PageBox {
     if (part instanceof CSSPageRule && part.selectorText === '') read(part);
     if (part instanceof CSSSupportsRule) return CSS.supports(part.conditionText);
     if (part instanceof CSSStyleSheet && part.disabled) return false;
-    return part instanceof CSSStyleSheet || part instanceof CSSMediaRule ? matchMedia(part.media.mediaText).matches : true;
+    return part instanceof CSSStyleSheet || part instanceof CSSMediaRule
+      ? matchMedia(part.media.mediaText).matches
+      : true;
   });
   return box;
 }

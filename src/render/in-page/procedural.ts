@@ -85,7 +85,10 @@ function sparedBy({ steps }: ProceduralRule): WeakSet<Element> {
 type Subject = Document | Element;
 
 function run(steps: readonly Step[], from: readonly Subject[]): readonly Subject[] {
-  return steps.reduce((subjects, step) => [...new Set(subjects.flatMap((subject) => [...select(step, subject)]))], from);
+  return steps.reduce(
+    (subjects, step) => [...new Set(subjects.flatMap((subject) => [...select(step, subject)]))],
+    from,
+  );
 }
 
 /** The elements that a step selects from one. */
@@ -106,7 +109,10 @@ function select(step: Step, subject: Subject): Iterable<Subject> {
     case 'matches-path':
       return only(subject, isIn(pathOf(subject), step.arg));
     case 'has-text':
-      return only(subject, isElement(subject) && isIn((subject.textContent ?? '').slice(0, TEXT_MAX_CHARS).trim(), step.arg));
+      return only(
+        subject,
+        isElement(subject) && isIn((subject.textContent ?? '').slice(0, TEXT_MAX_CHARS).trim(), step.arg),
+      );
     case 'matches-attr':
       return only(subject, isElement(subject) && hasAttribute(subject, step.arg));
     default:
@@ -156,11 +162,17 @@ function pathOf(subject: Subject): string {
 /** @param wanted `name` or `name=value`, each a text or a regular expression */
 function hasAttribute(element: Element, wanted: string): boolean {
   const [, name = wanted, value] = /^("[^"]*"|\/.*?[^\\]\/[imu]*|[^=]*)=(.*)$/s.exec(wanted) ?? [];
-  return element.getAttributeNames().some((one) => is(one, name) && (value === undefined || is(element.getAttribute(one) ?? '', value)));
+  return element
+    .getAttributeNames()
+    .some((one) => is(one, name) && (value === undefined || is(element.getAttribute(one) ?? '', value)));
 }
 
 /** @param wanted `property: value`; the value is a text or a regular expression */
-function hasStyle(element: Element, op: 'matches-css' | 'matches-css-after' | 'matches-css-before', wanted: string): boolean {
+function hasStyle(
+  element: Element,
+  op: 'matches-css' | 'matches-css-after' | 'matches-css-before',
+  wanted: string,
+): boolean {
   const [, part, property = '', value = ''] = /^(?:(before|after)\s*,\s*)?([\w-]+)\s*:(.*)$/s.exec(wanted) ?? [];
   const pseudo = part ?? (op === 'matches-css' ? null : op.slice('matches-css-'.length));
   const style = element.ownerDocument.defaultView?.getComputedStyle(element, pseudo === null ? null : `::${pseudo}`);
@@ -189,7 +201,8 @@ function act(element: HTMLElement, { action, value }: ProceduralRule): void {
   if (action === 'hide') force(element, 'display', 'none');
   else if (action === 'remove') Element.prototype.remove.call(element);
   else if (action === 'style') setStyle(element, value);
-  else if (action === 'remove-class') element.classList.remove(...[...element.classList].filter((name) => is(name, value)));
+  else if (action === 'remove-class')
+    element.classList.remove(...[...element.classList].filter((name) => is(name, value)));
   else for (const name of element.getAttributeNames()) if (is(name, value)) element.removeAttribute(name);
 }
 

@@ -52,7 +52,13 @@ let hasCounted = false;
 function watch(): void {
   if (watching) return;
   watching = true;
-  const options = { subtree: true, childList: true, characterData: true, attributeFilter: ['style', ...PLACES], attributeOldValue: true };
+  const options = {
+    subtree: true,
+    childList: true,
+    characterData: true,
+    attributeFilter: ['style', ...PLACES],
+    attributeOldValue: true,
+  };
   new MutationObserver((records) => records.forEach(note)).observe(document, options);
 }
 
@@ -169,6 +175,8 @@ export function runsScript(): boolean {
 /** Seconds until a pending `<meta http-equiv="refresh">`, or null if there is none. */
 function refreshAfterS(): number | null {
   const metas = all('meta[http-equiv="refresh" i]');
-  const times = metas.map((meta) => Number.parseFloat(meta.getAttribute('content') ?? '')).filter((seconds) => seconds >= 0);
+  const times = metas
+    .map((meta) => Number.parseFloat(meta.getAttribute('content') ?? ''))
+    .filter((seconds) => seconds >= 0);
   return times.length === 0 ? null : Math.min(...times);
 }

@@ -41,7 +41,8 @@ function keepQueries(tree: Tree): void {
 
 /** The media queries with what they ask of scripts replaced by what is always true, or never. */
 function withScripts(queries: string): string {
-  const answer = (_query: string, value = 'enabled') => (value.toLowerCase() === 'enabled' ? '(min-width: 0)' : '(not (min-width: 0))');
+  const answer = (_query: string, value = 'enabled') =>
+    value.toLowerCase() === 'enabled' ? '(min-width: 0)' : '(not (min-width: 0))';
   return queries.replace(SCRIPTING, answer);
 }
 

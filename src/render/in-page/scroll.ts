@@ -82,7 +82,8 @@ export async function step({ to, left }: ScrollStep): Promise<void> {
 /** Whether nothing in the page can react to scrolling: it runs no script, and the browser itself loads and moves nothing. */
 export function isStill(): boolean {
   if (runsScript() || queryTrees('[loading="lazy" i]', { frames: true }).length > 0) return false;
-  if (allMotion({ frames: true }).some((one) => isProgress(one.timeline) || (isRunning(one) && !isEndless(one)))) return false;
+  if (allMotion({ frames: true }).some((one) => isProgress(one.timeline) || (isRunning(one) && !isEndless(one))))
+    return false;
   let isWhole = true;
   eachElement(ELEMENTS_MAX, (element) => {
     isWhole &&= getComputedStyle(element).contentVisibility !== 'auto';

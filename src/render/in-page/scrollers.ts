@@ -91,7 +91,9 @@ function listsBeside(): HTMLElement[] {
     const isHigh = element.clientHeight >= innerHeight * SIDE_MIN && element.clientWidth >= innerWidth * LIST_MIN;
     if (!isHigh || element.scrollHeight - element.clientHeight < HIDDEN_MIN_PX || expanded.has(element)) return;
     const { left, right, top, bottom } = element.getBoundingClientRect();
-    const isBeside = main.some((box) => top < box.bottom && bottom > box.top && (left >= box.right - 1 || right <= box.left + 1));
+    const isBeside = main.some(
+      (box) => top < box.bottom && bottom > box.top && (left >= box.right - 1 || right <= box.left + 1),
+    );
     if (isBeside && found.length < LISTS_MAX && mayScroll(element)) found.push(element);
   });
   return found;
@@ -112,7 +114,8 @@ export async function expandInFrame(places: readonly number[], how: Expanding) {
 export function fillingFrames(): number[] {
   if (scrolls()) return [];
   const frames = (queryTrees('iframe') as HTMLIFrameElement[]).filter(
-    (frame) => !expanded.has(frame) && isMain(frame) && isScrollable(frame) && hasVisibleStyle(frame) && !hidesMore(frame),
+    (frame) =>
+      !expanded.has(frame) && isMain(frame) && isScrollable(frame) && hasVisibleStyle(frame) && !hidesMore(frame),
   );
   return Array.from({ length: window.length }, (_, index) => index).filter((index) =>
     frames.some(({ contentWindow }) => contentWindow === window[index]),
@@ -124,7 +127,9 @@ export function fillingFrames(): number[] {
  * @returns whether some of its content is not shown
  */
 export function growFrame({ place, height, isCut }: { place: number; height: number; isCut: boolean }): boolean {
-  const frame = (queryTrees('iframe') as HTMLIFrameElement[]).find(({ contentWindow }) => contentWindow === window[place]);
+  const frame = (queryTrees('iframe') as HTMLIFrameElement[]).find(
+    ({ contentWindow }) => contentWindow === window[place],
+  );
   if (frame === undefined || height <= frame.clientHeight + 1) return isCut;
   const before = frame.offsetHeight;
   const most = Math.min(height, DRAWN_MAX_PX);
@@ -140,11 +145,15 @@ const grown = new Map<Element, number>();
 export function hidesContent(): boolean {
   if (scrolls()) return false;
   const frames = queryTrees('iframe,frame', { frames: true }) as HTMLIFrameElement[];
-  if (mainScroller(new Set(grown.keys())) !== null || frames.some((frame) => isMain(frame) && isScrollable(frame) && hidesMore(frame)))
+  if (
+    mainScroller(new Set(grown.keys())) !== null ||
+    frames.some((frame) => isMain(frame) && isScrollable(frame) && hidesMore(frame))
+  )
     return true;
   let clips = false;
   eachElement(ELEMENTS_MAX, (element) => {
-    clips ||= isMain(element) && element.scrollHeight - element.clientHeight >= innerHeight / 2 && isMovedByTouch(element);
+    clips ||=
+      isMain(element) && element.scrollHeight - element.clientHeight >= innerHeight / 2 && isMovedByTouch(element);
   });
   return clips;
 }
@@ -177,7 +186,8 @@ function widenTables(): void {
     const first = around.findIndex((box) => !isPage(box) && box.clientWidth >= innerWidth * SIDE_MIN && hides(box));
     for (const box of first < 0 ? [] : around.slice(first)) {
       if (isPage(box) || box.scrollHeight - box.clientHeight >= HIDDEN_MIN_PX) break;
-      for (const property of ['overflow-x', 'overflow-y', 'max-width']) keep(box, property, property === 'max-width' ? 'none' : 'visible');
+      for (const property of ['overflow-x', 'overflow-y', 'max-width'])
+        keep(box, property, property === 'max-width' ? 'none' : 'visible');
     }
   }
 }
@@ -229,7 +239,13 @@ function mainScroller(refused: ReadonlySet<Element>): HTMLElement | null {
   eachElement(ELEMENTS_MAX, (element) => {
     const hidden = contentOf(element).scrollHeight - element.clientHeight;
     const [width, height] = [element.clientWidth, element.clientHeight];
-    if (hidden < HIDDEN_MIN_PX || hidden <= hiddenElsewhere || height < innerHeight * SIDE_MIN || width < innerWidth * LIST_MIN) return;
+    if (
+      hidden < HIDDEN_MIN_PX ||
+      hidden <= hiddenElsewhere ||
+      height < innerHeight * SIDE_MIN ||
+      width < innerWidth * LIST_MIN
+    )
+      return;
     // A narrow list, as of a mail client, is expanded if nothing wider scrolls.
     const weight = width * height * Math.min(hidden, 20 * innerHeight) * (isMain(element) ? 1_000 : 1);
     if (weight <= most || refused.has(element) || !mayScroll(element)) return;
@@ -240,18 +256,25 @@ function mainScroller(refused: ReadonlySet<Element>): HTMLElement | null {
 }
 
 function mayScroll(element: HTMLElement): boolean {
-  if (element === documentProperty('documentElement') || element instanceof HTMLTextAreaElement || !hasVisibleStyle(element)) return false;
+  if (
+    element === documentProperty('documentElement') ||
+    element instanceof HTMLTextAreaElement ||
+    !hasVisibleStyle(element)
+  )
+    return false;
   const { overflowY } = getComputedStyle(element);
   const root = contentOf(element);
   if (root === element)
     return (
-      /auto|scroll/.test(overflowY) || (overflowY === 'hidden' && (element === documentProperty('body') || isScrolledByScript(element)))
+      /auto|scroll/.test(overflowY) ||
+      (overflowY === 'hidden' && (element === documentProperty('body') || isScrolledByScript(element)))
     );
   return isScrollable(element);
 }
 
 /** Scrollers that hide the browser's scroll bar have one of their own, or move their content by a transform. */
-const OWN_BAR = /(^|[\s_-])(ps__?rail|mcsb|iscroll|bscroll|scroll-?(bar|tools|track|thumb|rail)|nicescroll|jspverticalbar|os-scrollbar)/i;
+const OWN_BAR =
+  /(^|[\s_-])(ps__?rail|mcsb|iscroll|bscroll|scroll-?(bar|tools|track|thumb|rail)|nicescroll|jspverticalbar|os-scrollbar)/i;
 
 function isScrolledByScript(element: HTMLElement): boolean {
   const around = [...flatTreeChildren(element), ...(element.parentElement?.childNodes ?? [])];
@@ -273,7 +296,8 @@ function isScrollable(element: HTMLElement): boolean {
   const root = documentIn(element)?.documentElement ?? element;
   if (/^(no|off|noscroll)$/i.test(element.getAttribute('scrolling') ?? '')) return false;
   return (
-    root === element || !/hidden|clip/.test(getComputedStyle(root).overflowY + getComputedStyle(root.ownerDocument.body ?? root).overflowY)
+    root === element ||
+    !/hidden|clip/.test(getComputedStyle(root).overflowY + getComputedStyle(root.ownerDocument.body ?? root).overflowY)
   );
 }
 
@@ -295,7 +319,8 @@ async function reachEnd(scroller: HTMLElement): Promise<FeedCut> {
       content.scrollTo({ top: height, behavior: 'instant' });
       await pause(FEED_WAIT_MS);
       // Changes indicate loading: requests may still be pending.
-      for (let waits = 0; hasChanged && content.scrollHeight <= height && waits < FEED_LOAD_WAITS; waits++) await pause(FEED_WAIT_MS);
+      for (let waits = 0; hasChanged && content.scrollHeight <= height && waits < FEED_LOAD_WAITS; waits++)
+        await pause(FEED_WAIT_MS);
       if (content.scrollHeight <= height) return null;
     }
     return 'time_limit';
@@ -314,7 +339,8 @@ async function pause(ms: number): Promise<void> {
 async function notifyScrolled(scroller: HTMLElement, tellsSize: boolean): Promise<void> {
   if (scroller.scrollHeight > DRAWN_MAX_PX) return;
   scroller.dispatchEvent(new Event('scroll'));
-  for (const target of new Set([document, contentOf(scroller).ownerDocument])) target.dispatchEvent(new Event('scroll', { bubbles: true }));
+  for (const target of new Set([document, contentOf(scroller).ownerDocument]))
+    target.dispatchEvent(new Event('scroll', { bubbles: true }));
   if (tellsSize) dispatchEvent(new Event('resize'));
   await pause(0);
 }

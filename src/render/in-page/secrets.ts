@@ -44,7 +44,8 @@ function textsWith(texts: readonly Text[], secrets: readonly string[]): Text[] {
 /** Where a text is found in another. */
 function spansOf(secret: string, whole: string): [from: number, to: number][] {
   const spans: [number, number][] = [];
-  for (let at = whole.indexOf(secret); at !== -1; at = whole.indexOf(secret, at + secret.length)) spans.push([at, at + secret.length]);
+  for (let at = whole.indexOf(secret); at !== -1; at = whole.indexOf(secret, at + secret.length))
+    spans.push([at, at + secret.length]);
   return spans;
 }
 

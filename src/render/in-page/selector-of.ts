@@ -56,9 +56,11 @@ function stepTo(element: Element): string {
   const { localName } = element;
   const tag = CSS.escape(localName);
   let before = 0;
-  for (let at = element.previousElementSibling; at !== null; at = at.previousElementSibling) if (at.localName === localName) before++;
+  for (let at = element.previousElementSibling; at !== null; at = at.previousElementSibling)
+    if (at.localName === localName) before++;
   let isAlone = before === 0;
-  for (let at = element.nextElementSibling; isAlone && at !== null; at = at.nextElementSibling) isAlone = at.localName !== localName;
+  for (let at = element.nextElementSibling; isAlone && at !== null; at = at.nextElementSibling)
+    isAlone = at.localName !== localName;
   return isAlone ? tag : `${tag}:nth-of-type(${before + 1})`;
 }
 

@@ -37,16 +37,30 @@ const FEW_CHARS = 'almost no visible text';
 export async function waitingSign() {
   const texts = textsInView();
   const chars = lengthOf(texts.map(({ text }) => text).join(''));
-  const line = chars < 200 && share(PICTURES) < 0.2 ? texts.find(({ text }) => text.length <= 80 && WAITING.test(text)) : undefined;
+  const line =
+    chars < 200 && share(PICTURES) < 0.2
+      ? texts.find(({ text }) => text.length <= 80 && WAITING.test(text))
+      : undefined;
   const sign = line === undefined ? (shellSign(texts) ?? emptyMain(chars)) : `"${line.text.slice(0, 60)}"`;
-  const worker = sign === null || !isSecureContext ? undefined : await navigator.serviceWorker?.getRegistration().catch(() => undefined);
+  const worker =
+    sign === null || !isSecureContext
+      ? undefined
+      : await navigator.serviceWorker?.getRegistration().catch(() => undefined);
   const endsByTimer = sign !== null && (sign !== FEW_CHARS || chars === 0);
-  return { sign, endsByTimer, installs: (worker?.installing ?? null) !== null || worker?.active?.state === 'activating' };
+  return {
+    sign,
+    endsByTimer,
+    installs: (worker?.installing ?? null) !== null || worker?.active?.state === 'activating',
+  };
 }
 
 function emptyMain(chars: number): string | null {
   const main = queryTrees(MAINS)[0];
-  const isEmpty = chars < 600 && main !== undefined && lengthOf(main.textContent ?? '') === 0 && main.querySelector(PICTURES) === null;
+  const isEmpty =
+    chars < 600 &&
+    main !== undefined &&
+    lengthOf(main.textContent ?? '') === 0 &&
+    main.querySelector(PICTURES) === null;
   return isEmpty && isBare(main) ? 'an empty main part' : null;
 }
 
@@ -114,7 +128,9 @@ function hasBackgroundPicture(): boolean {
 function spins(): boolean {
   return queryTrees(SPINNERS)
     .slice(0, 200)
-    .some((element) => areaInView(element.getBoundingClientRect()) > 0 && hasVisibleStyle(element) && isAnimated(element));
+    .some(
+      (element) => areaInView(element.getBoundingClientRect()) > 0 && hasVisibleStyle(element) && isAnimated(element),
+    );
 }
 
 function isAnimated(element: Element): boolean {

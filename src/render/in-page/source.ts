@@ -1,7 +1,9 @@
 import { flatTreeChildren, isElement, isRendered, shadowRootOf } from './dom.js';
 
-const DROPPED = /^(script|style|noscript|template|link|meta|iframe|frame|object|embed|canvas|svg|math|audio|video|input|select|textarea)$/;
-const KEPT = 'href src alt title colspan rowspan align start lang dir class id role datetime data-lang data-language'.split(' ');
+const DROPPED =
+  /^(script|style|noscript|template|link|meta|iframe|frame|object|embed|canvas|svg|math|audio|video|input|select|textarea)$/;
+const KEPT =
+  'href src alt title colspan rowspan align start lang dir class id role datetime data-lang data-language'.split(' ');
 const VOID = /^(img|br|hr|wbr|col)$/;
 const DEPTH_MAX = 400;
 /** Longer sources take seconds to parse for a result of 12,000 characters. */
@@ -96,7 +98,8 @@ function put(writing: Writing, text: string): void {
 
 function write(writing: Writing, node: Node, context: Context): void {
   if (writing.chars > SOURCE_MAX_CHARS || context.depth > DEPTH_MAX) return;
-  if (node.nodeType === Node.TEXT_NODE && context.isSeen) put(writing, asText((node.nodeValue ?? '').slice(0, SOURCE_MAX_CHARS)));
+  if (node.nodeType === Node.TEXT_NODE && context.isSeen)
+    put(writing, asText((node.nodeValue ?? '').slice(0, SOURCE_MAX_CHARS)));
   if (!isElement(node)) return;
   if (isTick(node)) put(writing, `<span data-tick="${node.checked ? 'x' : ' '}">${node.checked ? '☑' : '☐'}</span> `);
   const frame = frameBody(node);
@@ -129,12 +132,17 @@ function frameBody(element: Element): HTMLElement | null {
 /** The checkbox that marks a list item as done. An empty box would not survive Readability. */
 function isTick(element: Element): element is HTMLInputElement {
   if (element.localName !== 'input' || (element as HTMLInputElement).type !== 'checkbox') return false;
-  return element.closest('li')?.querySelector('input') === element && element.checkVisibility({ visibilityProperty: true });
+  return (
+    element.closest('li')?.querySelector('input') === element && element.checkVisibility({ visibilityProperty: true })
+  );
 }
 
 /** Some highlighters make each line of code a block by style alone. */
 function isLine(element: Element): boolean {
-  return /^(span|code|a)$/.test(element.localName) && /^(block|flex|grid|list-item|table-row)$/.test(getComputedStyle(element).display);
+  return (
+    /^(span|code|a)$/.test(element.localName) &&
+    /^(block|flex|grid|list-item|table-row)$/.test(getComputedStyle(element).display)
+  );
 }
 
 function attributes(element: Element): string {

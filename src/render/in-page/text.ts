@@ -12,7 +12,10 @@ interface Reading {
 }
 
 /** Whether the title and the visible text contain each of these texts. */
-export function shows(markers: string[], { maxChars, titleMaxChars }: { maxChars: number; titleMaxChars: number }): boolean[] {
+export function shows(
+  markers: string[],
+  { maxChars, titleMaxChars }: { maxChars: number; titleMaxChars: number },
+): boolean[] {
   const text = foldText(`${documentProperty('title').slice(0, titleMaxChars)}\n${visibleText(maxChars)}`);
   return markers.map((marker) => text.includes(foldText(marker)));
 }
@@ -58,7 +61,8 @@ function readNode(reading: Reading, node: Node): void {
   const isHtml = (node as Element).namespaceURI === 'http://www.w3.org/1999/xhtml';
   // The inner text of an element that is not rendered is all its text, including style sheets.
   const isRendered = isHtml && Element.prototype.checkVisibility.call(node);
-  if (isRendered && (textContent.call(node) ?? '').length <= READ_WHOLE_FACTOR * reading.most) add(reading, innerText.call(node));
+  if (isRendered && (textContent.call(node) ?? '').length <= READ_WHOLE_FACTOR * reading.most)
+    add(reading, innerText.call(node));
   else if (isRendered || !isHtml || getComputedStyle(node as Element).display === 'contents')
     for (const child of node.childNodes) readNode(reading, child);
 }

@@ -34,7 +34,8 @@ export function flattenTransforms(): void {
 export function repeatFlattening(): void {
   for (let at: Element | null = moved; at !== null; at = flatTreeParent(at)) {
     if (!(at instanceof HTMLElement)) continue;
-    if (/absolute|fixed/.test(getComputedStyle(at).position)) keep(at, 'height', `${Math.ceil(inner(at, at.offsetHeight))}px`);
+    if (/absolute|fixed/.test(getComputedStyle(at).position))
+      keep(at, 'height', `${Math.ceil(inner(at, at.offsetHeight))}px`);
     unclip(at);
   }
 }
@@ -43,7 +44,8 @@ export function repeatFlattening(): void {
 export function hidesPart(): boolean {
   return (moved === null ? [] : inFlow(moved)).some((part) => {
     const texts = allIn(part, '*').filter(
-      (element) => element.firstElementChild === null && element.textContent?.trim() && !isEmpty(element.getBoundingClientRect()),
+      (element) =>
+        element.firstElementChild === null && element.textContent?.trim() && !isEmpty(element.getBoundingClientRect()),
     );
     return texts.filter((element) => !hasVisibleStyle(element)).length > texts.length / 2;
   });
@@ -96,7 +98,8 @@ function contentHeight(element: HTMLElement): number {
 function inFlow(element: HTMLElement): HTMLElement[] {
   // A form's `children` may be one of its fields.
   return [...element.childNodes].filter(
-    (child): child is HTMLElement => child instanceof HTMLElement && !/absolute|fixed/.test(getComputedStyle(child).position),
+    (child): child is HTMLElement =>
+      child instanceof HTMLElement && !/absolute|fixed/.test(getComputedStyle(child).position),
   );
 }
 

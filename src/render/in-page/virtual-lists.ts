@@ -51,7 +51,9 @@ function emptyParts(): PageRange[] {
     if (contentOf(list) !== list) return [];
     const { top, height: whole } = list.getBoundingClientRect();
     const padding = Number.parseFloat(getComputedStyle(list).paddingBottom) || 0;
-    return showsBelow(list, top + whole - padding - height * EMPTY_MIN) ? [] : [{ list, top: top + scrollY, height, whole }];
+    return showsBelow(list, top + whole - padding - height * EMPTY_MIN)
+      ? []
+      : [{ list, top: top + scrollY, height, whole }];
   });
   return windowedLists.flatMap(({ top, height, whole }) => inSteps({ top, bottom: top + whole }, height));
 }
@@ -88,7 +90,8 @@ function showsBelow(list: HTMLElement, edge: number): boolean {
     const children = [...flatTreeChildren(node)];
     const box = node.getBoundingClientRect();
     // A box around all rows says nothing of them.
-    const isRow = children.length === 0 || (box.height < FILLS_MIN * list.getBoundingClientRect().height && showsSomething(node));
+    const isRow =
+      children.length === 0 || (box.height < FILLS_MIN * list.getBoundingClientRect().height && showsSomething(node));
     if (isRow && box.bottom > edge) return true;
     left.push(...children);
   }

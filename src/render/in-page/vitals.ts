@@ -33,7 +33,10 @@ export function vitals(): Vitals {
       element: paint.element === null ? undefined : nameOf(paint.element),
       url: paint.url !== '' && paint.url.length <= URL_MAX_CHARS ? paint.url : undefined,
     },
-    layout_shift: { score: Math.round(score * 10_000) / 10_000, elements: [...new Set(moved.map(nameOf))].slice(0, SHIFTED_MAX_ITEMS) },
+    layout_shift: {
+      score: Math.round(score * 10_000) / 10_000,
+      elements: [...new Set(moved.map(nameOf))].slice(0, SHIFTED_MAX_ITEMS),
+    },
   };
 }
 
@@ -54,7 +57,10 @@ function worst(all: readonly Shift[]) {
   let current = most;
   for (const shift of all) {
     const [first, last] = [current.shifts[0], current.shifts.at(-1)];
-    const isSame = last !== undefined && shift.startTime - last.startTime < GAP_MS && shift.startTime - (first?.startTime ?? 0) < WINDOW_MS;
+    const isSame =
+      last !== undefined &&
+      shift.startTime - last.startTime < GAP_MS &&
+      shift.startTime - (first?.startTime ?? 0) < WINDOW_MS;
     if (isSame) current.shifts.push(shift);
     else current = { score: 0, shifts: [shift] };
     current.score += shift.value;

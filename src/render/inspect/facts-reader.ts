@@ -54,7 +54,8 @@ export class FactsReader {
     // No picture is taken of the page itself for some PDFs.
     if (this.#elements === null) await this.readElements(null);
     // A short page may have been painted only for its picture.
-    if (this.#vitals.largest_contentful_paint === undefined) this.#vitals = { ...(await this.#askVitals()), ...this.#vitals };
+    if (this.#vitals.largest_contentful_paint === undefined)
+      this.#vitals = { ...(await this.#askVitals()), ...this.#vitals };
     const [document, errors] = await Promise.all([this.#ask('read', [], documentFactsSchema), this.#consoleErrors()]);
     const { log } = this.page.network;
     if (document === null || log === null) return { elements: this.#elements };
@@ -98,7 +99,8 @@ export class FactsReader {
       if (type === 'error' || type === 'assert') add({ text: textOf(args), ...placeOf(stackTrace?.callFrames[0]) });
     };
     const onThrown: Parameters<typeof cdp.on<'Runtime.exceptionThrown'>>[1] = ({ exceptionDetails: details }) => {
-      const text = (details.exception?.description ?? valueText(details.exception) ?? '').split('\n', 1)[0] || details.text;
+      const text =
+        (details.exception?.description ?? valueText(details.exception) ?? '').split('\n', 1)[0] || details.text;
       add({
         text: cut(text),
         uncaught: true,
@@ -168,7 +170,8 @@ function withoutCredentials(facts: DocumentFacts): DocumentFacts {
   const { canonical, open_graph: openGraph, twitter, icons, feeds, links, ...others } = facts;
   const all = (properties: Record<string, string>) =>
     Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, withoutLogin(value)]));
-  const each = <Item extends { url: string }>(items: Item[]) => items.map((item) => ({ ...item, url: withoutLogin(item.url) }));
+  const each = <Item extends { url: string }>(items: Item[]) =>
+    items.map((item) => ({ ...item, url: withoutLogin(item.url) }));
   return {
     ...others,
     ...(canonical === undefined ? {} : { canonical: withoutLogin(canonical) }),

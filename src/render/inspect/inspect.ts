@@ -18,7 +18,10 @@ const THREAD_MEMORY_MB = 512;
  * Reads the rendered document. Results that take too long are simplified or left empty.
  * @throws CaptureError `render_crashed`; `render_timeout` if the page does not respond at all
  */
-export async function inspect(session: PageSession, how: { timeoutMs: number; worker: MarkdownWorker }): Promise<Inspection> {
+export async function inspect(
+  session: PageSession,
+  how: { timeoutMs: number; worker: MarkdownWorker },
+): Promise<Inspection> {
   const deadline = monotonicNow() + how.timeoutMs;
   const page = boundedPage(session, deadline);
   const { text, ...source } = await page.call('source.read');
@@ -49,7 +52,9 @@ async function outline(session: PageSession, page: BoundedPage, deadline: number
 
 /** Cuts to the limit, in UTF-16 units, but not inside a surrogate pair. */
 function cutText(text: string): string {
-  return text.length > INSPECTION_LIMIT_CHARS ? text.slice(0, INSPECTION_LIMIT_CHARS).replace(/[\ud800-\udbff]$/, '') : text;
+  return text.length > INSPECTION_LIMIT_CHARS
+    ? text.slice(0, INSPECTION_LIMIT_CHARS).replace(/[\ud800-\udbff]$/, '')
+    : text;
 }
 
 /**
@@ -92,7 +97,10 @@ export class MarkdownWorker implements AsyncDisposable {
 
   /** @throws Error if the system refuses a new thread */
   #start(): Worker {
-    const worker = new Worker(this.options.thread, { resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB }, name: 'markdown' });
+    const worker = new Worker(this.options.thread, {
+      resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
+      name: 'markdown',
+    });
     worker.unref();
     worker.on('error', () => {
       if (this.#worker === worker) this.#worker = null;

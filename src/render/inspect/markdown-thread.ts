@@ -125,7 +125,12 @@ function textLength(node: Node): number {
 }
 
 function turndown(url: string): TurndownService {
-  const service = new TurndownService({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-', hr: '---' });
+  const service = new TurndownService({
+    headingStyle: 'atx',
+    codeBlockStyle: 'fenced',
+    bulletListMarker: '-',
+    hr: '---',
+  });
   service.use([strikethrough, tables]);
   service.addRule('ticks', {
     filter: (node) => node.hasAttribute('data-tick'),
@@ -167,7 +172,8 @@ function plainTables(content: Element): void {
 }
 
 function isLayout(table: Element): boolean {
-  if (/^(?:presentation|none)$/.test(table.getAttribute('role') ?? '') || table.querySelector('table') !== null) return true;
+  if (/^(?:presentation|none)$/.test(table.getAttribute('role') ?? '') || table.querySelector('table') !== null)
+    return true;
   if (table.querySelector('th') !== null) return false;
   return table.querySelectorAll('td').length < 2 || table.querySelector(HEADINGS) !== null;
 }

@@ -60,14 +60,18 @@ const BROWSERS = [
   '/snap/bin/chromium',
 ];
 
-const MAC_BROWSERS = ['Chromium', 'Google Chrome', 'Microsoft Edge'].map((name) => `/Applications/${name}.app/Contents/MacOS/${name}`);
+const MAC_BROWSERS = ['Chromium', 'Google Chrome', 'Microsoft Edge'].map(
+  (name) => `/Applications/${name}.app/Contents/MacOS/${name}`,
+);
 
 /** Expects Playwright's layout: <name>-<revision>/<platform>/<program>. */
 function downloads(root: string, source: string): Executable[] {
   const found = entriesOf(root).flatMap((dir) => {
     const [, name, revision] = /^(chromium_headless_shell|chromium)-(\d+)$/.exec(dir) ?? [];
     if (name === undefined) return [];
-    const programs = entriesOf(join(root, dir)).flatMap((platform) => PROGRAMS.map((program) => join(root, dir, platform, program)));
+    const programs = entriesOf(join(root, dir)).flatMap((platform) =>
+      PROGRAMS.map((program) => join(root, dir, platform, program)),
+    );
     return programs.filter(isFile).map((path) => ({ path, shell: name !== 'chromium', revision: Number(revision) }));
   });
   found.sort((a, b) => Number(b.shell) - Number(a.shell) || b.revision - a.revision);

@@ -32,7 +32,14 @@ export interface BrowserCheckOptions {
 export async function checkBrowser(executable: Executable, { dataDir, sandbox, signal = NEVER }: BrowserCheckOptions) {
   const profiles = profilesRoot(dataDir);
   const checkWith = async (drawsOnDemand: boolean, mode: LaunchMode) => {
-    await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, drawsOnDemand, signal, ...mode });
+    await using chromium = await ChromiumProcess.launch({
+      executable,
+      profiles,
+      version: null,
+      drawsOnDemand,
+      signal,
+      ...mode,
+    });
     await answerOf(captureLikeTheService(chromium, drawsOnDemand), CHECK_TIMEOUT_MS, signal);
     return { version: chromium.browser.version(), drawsOnDemand };
   };
@@ -67,9 +74,13 @@ async function captureLikeTheService({ browser }: ChromiumProcess, drawsOnDemand
 async function drawBeyondView(cdp: Pick<CDPSession, 'send'>): Promise<void> {
   const clip = { x: 0, y: 0, width: VIEW.width, height: 2 * VIEW.height, scale: 1 };
   const { data } = await cdp.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true, clip });
-  const { data: pixels, info } = await sharp(Buffer.from(data, 'base64')).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+  const { data: pixels, info } = await sharp(Buffer.from(data, 'base64'))
+    .removeAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true });
   const last = pixels.subarray(-3);
-  if (info.height !== clip.height || !last.equals(Buffer.from([0, 0, 255]))) throw new Error('it draws nothing beyond the view');
+  if (info.height !== clip.height || !last.equals(Buffer.from([0, 0, 255])))
+    throw new Error('it draws nothing beyond the view');
 }
 
 async function print(cdp: CDPSession): Promise<void> {

@@ -99,7 +99,9 @@ async function checkNamed(path: string, options: BrowserCheckOptions): Promise<E
   } catch (error) {
     if (error instanceof SandboxMissing) throw error;
     const rule = 'it must be the path of a Chromium that can capture';
-    throw new BrowserError(`STILLFRAME_CHROMIUM (--chromium) is "${path}": ${rule}. ${firstLine(error)}`, { cause: error });
+    throw new BrowserError(`STILLFRAME_CHROMIUM (--chromium) is "${path}": ${rule}. ${firstLine(error)}`, {
+      cause: error,
+    });
   }
 }
 

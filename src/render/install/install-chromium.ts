@@ -59,7 +59,9 @@ export async function installChromium(options: InstallOptions): Promise<Executab
       return executable;
     }
   }
-  throw new BrowserError(`Chromium could not be installed automatically on this machine. Install it with: ${manualCommand()}`);
+  throw new BrowserError(
+    `Chromium could not be installed automatically on this machine. Install it with: ${manualCommand()}`,
+  );
 }
 
 async function tryMethod(method: InstallMethod, options: InstallOptions): Promise<Executable | null> {
@@ -89,7 +91,9 @@ const playwright: InstallMethod = {
   },
   brought: downloadedCopies,
   undo: async (dataDir) => {
-    await Promise.all(downloadedCopies(dataDir).map(({ path }) => rm(dirname(dirname(path)), { recursive: true, force: true })));
+    await Promise.all(
+      downloadedCopies(dataDir).map(({ path }) => rm(dirname(dirname(path)), { recursive: true, force: true })),
+    );
   },
 };
 
@@ -115,9 +119,17 @@ const apt: InstallMethod = {
   },
   run: async (dataDir) => {
     const limits = { cwd: dataDir, timeoutMs: DOWNLOAD_MS, silenceMs: QUIET_DOWNLOAD_MS };
-    const aptGet = ['DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'Acquire::http::Timeout=20', '-o', 'DPkg::Lock::Timeout=60'];
+    const aptGet = [
+      'DEBIAN_FRONTEND=noninteractive',
+      'apt-get',
+      '-o',
+      'Acquire::http::Timeout=20',
+      '-o',
+      'DPkg::Lock::Timeout=60',
+    ];
     await runCommand('env', [...aptGet, 'update'], limits);
-    const install = (name: string) => runCommand('env', [...aptGet, 'install', '-y', '--no-install-recommends', name], limits);
+    const install = (name: string) =>
+      runCommand('env', [...aptGet, 'install', '-y', '--no-install-recommends', name], limits);
     await install('chromium-headless-shell').catch(() => install('chromium'));
   },
   brought: () => systemBrowsers(),
@@ -148,7 +160,8 @@ async function inflatePackage(dataDir: string, signal?: AbortSignal): Promise<vo
 /** Files unpacked by root keep the owner that the package's author had, and the program may be executable by its owner only. */
 function takeOwnership(path: string): void {
   const found = lstatSync(path);
-  if (process.getuid !== undefined && process.getgid !== undefined) lchownSync(path, process.getuid(), process.getgid());
+  if (process.getuid !== undefined && process.getgid !== undefined)
+    lchownSync(path, process.getuid(), process.getgid());
   if (found.isSymbolicLink()) return;
   chmodSync(path, found.isDirectory() || (found.mode & 0o100) !== 0 ? 0o755 : 0o644);
   if (found.isDirectory()) for (const entry of readdirSync(path)) takeOwnership(join(path, entry));

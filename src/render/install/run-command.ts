@@ -42,9 +42,13 @@ export async function runCommand(command: string, args: readonly string[], limit
   try {
     await new Promise<void>((resolve, reject) => {
       child.once('error', (error) =>
-        reject(new Error((error as NodeJS.ErrnoException).code === 'ENOENT' ? `${command} is not installed` : error.message)),
+        reject(
+          new Error((error as NodeJS.ErrnoException).code === 'ENOENT' ? `${command} is not installed` : error.message),
+        ),
       );
-      child.once('close', (code) => (code === 0 ? resolve() : reject(new Error(stopped === '' ? reasonIn(output, code) : stopped))));
+      child.once('close', (code) =>
+        code === 0 ? resolve() : reject(new Error(stopped === '' ? reasonIn(output, code) : stopped)),
+      );
     });
   } finally {
     clearTimeout(total);
@@ -58,7 +62,9 @@ function reasonIn(output: string, code: number | null): string {
     .map((line) => line.trim())
     .filter((line) => line !== '');
   return (
-    lines.find((line) => /ENOTFOUND|ECONN|ETIMEDOUT|EAI_AGAIN|EINTEGRITY|E4\d\d|^E: /.test(line)) ?? lines.at(-1) ?? `ended with ${code}`
+    lines.find((line) => /ENOTFOUND|ECONN|ETIMEDOUT|EAI_AGAIN|EINTEGRITY|E4\d\d|^E: /.test(line)) ??
+    lines.at(-1) ??
+    `ended with ${code}`
   );
 }
 

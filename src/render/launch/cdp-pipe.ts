@@ -1,5 +1,12 @@
 import type { Readable, Writable } from 'node:stream';
-import { ANSWER_MAX_BYTES, answerLimit, classifyMessage, HEAD_BYTES, type MessageClass, tooLongMessage } from './message-limits.js';
+import {
+  ANSWER_MAX_BYTES,
+  answerLimit,
+  classifyMessage,
+  HEAD_BYTES,
+  type MessageClass,
+  tooLongMessage,
+} from './message-limits.js';
 
 /** One message of the DevTools protocol. */
 export interface CdpMessage {
@@ -134,7 +141,11 @@ export class CdpPipe {
   #judge(): MessageClass {
     if (this.#parts.length > 1) this.#parts = [Buffer.concat(this.#parts)];
     const head = this.#parts[0]?.toString('latin1', 0, HEAD_BYTES) ?? '';
-    this.#verdict = classifyMessage(head, (id) => this.#limits.get(id) ?? ANSWER_MAX_BYTES, this.#consoleReaders.size > 0);
+    this.#verdict = classifyMessage(
+      head,
+      (id) => this.#limits.get(id) ?? ANSWER_MAX_BYTES,
+      this.#consoleReaders.size > 0,
+    );
     if (this.#verdict.id !== null) this.#limits.delete(this.#verdict.id);
     if (!this.#verdict.kept) this.#parts = [];
     return this.#verdict;
@@ -165,7 +176,9 @@ export class CdpPipe {
     if (this.#over) return;
     const verdict = this.#verdict ?? this.#judge();
     const content =
-      this.#tail === null ? this.#wholeMessage(verdict) : tooLong(verdict, { sessionId: sessionOf(this.#tail), threw: this.#threw });
+      this.#tail === null
+        ? this.#wholeMessage(verdict)
+        : tooLong(verdict, { sessionId: sessionOf(this.#tail), threw: this.#threw });
     this.#forget();
     if (content === null || content.length === 0) return;
     if (verdict.isConsole && !this.#consoleReaders.has(sessionOf(content))) return;
@@ -191,7 +204,8 @@ export class CdpPipe {
   #deliver(content: Buffer, { id }: MessageClass): void {
     this.#waitingBytes -= content.length;
     if (this.#waitingBytes < PAUSED_AT_BYTES && this.input.isPaused()) this.input.resume();
-    if (id === null && content.length >= EVENT_ASKED_BYTES && !this.reader.admits(sessionOf(content), content.length)) return;
+    if (id === null && content.length >= EVENT_ASKED_BYTES && !this.reader.admits(sessionOf(content), content.length))
+      return;
     this.reader.deliver(decode(content), content.length);
   }
 }
@@ -219,7 +233,8 @@ function tooLong({ id, maxBytes }: MessageClass, { sessionId, threw }: { session
 }
 
 function decode(content: Buffer): CdpMessage {
-  const start = content.length < LARGE_BYTES ? undefined : DATA_ANSWER.exec(content.toString('latin1', 0, HEAD_BYTES))?.[0].length;
+  const start =
+    content.length < LARGE_BYTES ? undefined : DATA_ANSWER.exec(content.toString('latin1', 0, HEAD_BYTES))?.[0].length;
   if (start === undefined) return JSON.parse(content.toString('utf8')) as CdpMessage;
   const end = content.indexOf(QUOTE, start);
   const message = JSON.parse(`${content.toString('latin1', 0, start)}${content.toString('utf8', end)}`) as CdpMessage;

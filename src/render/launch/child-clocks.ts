@@ -75,7 +75,13 @@ function clockOfWorker(cdp: CdpSession, { worker }: ClockScripts): StartClock {
     const objectId = await installing;
     if (objectId === null) return null;
     const functionDeclaration = 'function (order) { return this(order); }';
-    const call = { objectId, functionDeclaration, arguments: [{ value: order }], awaitPromise: true, returnByValue: true };
+    const call = {
+      objectId,
+      functionDeclaration,
+      arguments: [{ value: order }],
+      awaitPromise: true,
+      returnByValue: true,
+    };
     // biome-ignore lint/plugin: what it states is checked
     return (await cdp.send('Runtime.callFunctionOn', call)).result.value;
   };

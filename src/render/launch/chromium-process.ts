@@ -129,7 +129,11 @@ export function playwrightChromium(): BrowserType {
  * @throws TimeoutError if it takes longer than this many ms
  */
 export function answerOf<T>(work: Promise<T>, ms: number, signal?: AbortSignal): Promise<T> {
-  return orLate(work, { ms, signal, isPatient: true }, () => new TimeoutError(`the browser did not answer within ${ms} ms`));
+  return orLate(
+    work,
+    { ms, signal, isPatient: true },
+    () => new TimeoutError(`the browser did not answer within ${ms} ms`),
+  );
 }
 
 type Started = Awaited<ReturnType<typeof start>>;
@@ -158,10 +162,17 @@ async function start(options: LaunchOptions, profile: string) {
   if (pid === undefined) return failed;
   const stop = () => killGroup(child);
   using _abort = options.signal && addAbortListener(options.signal, stop);
-  const policy = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, { drawsOnDemand, onFailure: stop });
+  const policy = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, {
+    drawsOnDemand,
+    onFailure: stop,
+  });
   try {
     // Playwright is loaded only now, while the browser starts.
-    const connected = playwrightChromium().connectOverCDP(policy, { artifactsDir: profile, noDefaults: true, timeout: LAUNCH_TIMEOUT_MS });
+    const connected = playwrightChromium().connectOverCDP(policy, {
+      artifactsDir: profile,
+      noDefaults: true,
+      timeout: LAUNCH_TIMEOUT_MS,
+    });
     connected.catch(() => {});
     return { browser: await Promise.race([connected, failed]), pid, exited, child, policy };
   } catch (error) {

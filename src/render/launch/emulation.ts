@@ -39,7 +39,8 @@ export function emulationOf(options: CaptureOptions, chromiumVersion: string, ho
   const { deviceScaleFactor, isMobile, hasTouch, width, height } = options.view;
   const { device, locale, timezone } = options;
   // Precedence: an explicit `user_agent`, the device's, the browser's own.
-  const ofDevice = device === null ? undefined : DEVICE_PRESETS[device].userAgent?.replace('{chromium}', chromiumVersion);
+  const ofDevice =
+    device === null ? undefined : DEVICE_PRESETS[device].userAgent?.replace('{chromium}', chromiumVersion);
   const userAgent = options.userAgent ?? ofDevice ?? ownUserAgent(chromiumVersion, host);
   const contextOptions = { deviceScaleFactor, isMobile, hasTouch, userAgent, locale, timezone };
   const reducedMotion: 'reduce' | 'no-preference' = options.reduceMotion ? 'reduce' : 'no-preference';
@@ -67,7 +68,12 @@ export function identityOf(userAgent: string, chromiumVersion: string, host: Hos
   }
   const full = major(claimed) === major(chromiumVersion) ? chromiumVersion : claimed;
   const own = userAgent === ownUserAgent(chromiumVersion, host);
-  return { userAgent, platform, vendor: null, metadata: hintsOf(userAgent, full, own ? [] : productsOf(userAgent, full), host) };
+  return {
+    userAgent,
+    platform,
+    vendor: null,
+    metadata: hintsOf(userAgent, full, own ? [] : productsOf(userAgent, full), host),
+  };
 }
 
 function hintsOf(userAgent: string, version: string, products: BrandVersion[], host: Host) {
@@ -133,7 +139,8 @@ const THREE = [
 
 function systemOf(userAgent: string) {
   const android = /Android (\d+)(\.\d+)?(\.\d+)?/.exec(userAgent);
-  if (android !== null) return { platform: 'Android', platformVersion: `${android[1]}${android[2] ?? '.0'}${android[3] ?? '.0'}` };
+  if (android !== null)
+    return { platform: 'Android', platformVersion: `${android[1]}${android[2] ?? '.0'}${android[3] ?? '.0'}` };
   if (/Windows NT/.test(userAgent)) return { platform: 'Windows', platformVersion: '10.0.0' };
   if (/CrOS/.test(userAgent)) return { platform: 'Chrome OS', platformVersion: '' };
   const mac = /Mac OS X (\d+)[_.](\d+)[_.]?(\d+)?/.exec(userAgent);
@@ -184,7 +191,12 @@ export function addChromeObject(): void {
     finishLoadTime: seconds(timing.loadEventEnd),
     navigationType: 'Other',
   });
-  const csi = () => ({ startE: timing.navigationStart, onloadT: timing.domContentLoadedEventEnd, pageT: performance.now(), tran: 15 });
+  const csi = () => ({
+    startE: timing.navigationStart,
+    onloadT: timing.domContentLoadedEventEnd,
+    pageT: performance.now(),
+    tran: 15,
+  });
   const value = { loadTimes: loadTimes.bind(null), csi: csi.bind(null), app: { isInstalled: false } };
   Object.defineProperty(globalThis, 'chrome', { value, writable: true, enumerable: true });
 }
@@ -209,7 +221,8 @@ function overrideNavigator(agent: { userAgent: string; platform: string; hints: 
   const { navigator: own } = globalThis;
   const prototype: object = Object.getPrototypeOf(own);
   const override = (name: 'userAgent' | 'appVersion' | 'platform', value: string): void => {
-    if (own[name] !== value) Object.defineProperty(prototype, name, { get: () => value, configurable: true, enumerable: true });
+    if (own[name] !== value)
+      Object.defineProperty(prototype, name, { get: () => value, configurable: true, enumerable: true });
   };
   override('userAgent', agent.userAgent);
   override('appVersion', agent.userAgent.replace(/^Mozilla\//, ''));

@@ -1,4 +1,14 @@
-import { constants, copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Unprivileged } from './launch-mode.js';
 
@@ -31,7 +41,11 @@ export const HOST = { platform: process.platform, arch: process.arch };
  * directory, made once with hard links if possible. Permissions are kept; other executables are unchanged.
  * @param placeForCopies creates the directory for the copy, if one is needed
  */
-export function reachableBy(user: Unprivileged | null, executable: Executable, placeForCopies: () => string): Executable {
+export function reachableBy(
+  user: Unprivileged | null,
+  executable: Executable,
+  placeForCopies: () => string,
+): Executable {
   const home = dirname(executable.path);
   if (user === null || openToAll(executable.path) || !isBrowserHome(home)) return executable;
   const place = placeForCopies();

@@ -38,9 +38,17 @@ export async function frameIds(cdp: CdpSession): Promise<string[]> {
  * @returns its value, which must be plain data
  */
 export async function runInFrame(cdp: CdpSession, frameId: string, expression: string): Promise<unknown> {
-  const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', { frameId, worldName: 'stillframe clock' });
+  const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', {
+    frameId,
+    worldName: 'stillframe clock',
+  });
   // biome-ignore lint/plugin: the context is our own world
-  const { result } = await cdp.send('Runtime.evaluate', { expression, contextId, awaitPromise: true, returnByValue: true });
+  const { result } = await cdp.send('Runtime.evaluate', {
+    expression,
+    contextId,
+    awaitPromise: true,
+    returnByValue: true,
+  });
   return result.value;
 }
 

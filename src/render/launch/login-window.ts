@@ -65,7 +65,9 @@ export class LoginWindow implements AsyncDisposable {
       page.goto(url).catch(() => undefined);
       return window;
     } catch (error) {
-      throw new BrowserError(`No browser window could be opened with ${executable}: ${firstLine(error)}`, { cause: error });
+      throw new BrowserError(`No browser window could be opened with ${executable}: ${firstLine(error)}`, {
+        cause: error,
+      });
     }
   }
 
@@ -132,6 +134,8 @@ async function readLocalStorage(session: CDPSession): Promise<StorageState['orig
   const { frameTree } = await session.send('Page.getFrameTree');
   const { storageKey } = await session.send('Storage.getStorageKey', { frameId: frameTree.frame.id });
   if (!FIRST_PARTY.test(storageKey)) return null;
-  const { entries } = await session.send('DOMStorage.getDOMStorageItems', { storageId: { storageKey, isLocalStorage: true } });
+  const { entries } = await session.send('DOMStorage.getDOMStorageItems', {
+    storageId: { storageKey, isLocalStorage: true },
+  });
   return { origin: storageKey.slice(0, -1), localStorage: entries.map(([name = '', value = '']) => ({ name, value })) };
 }

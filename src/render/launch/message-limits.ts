@@ -44,7 +44,8 @@ export function classifyMessage(head: string, limitOf: (id: number) => number, r
   const method = /^\{"method":"([A-Za-z.]+)"/.exec(head)?.[1];
   if (method !== undefined && CONSOLE_EVENTS.has(method))
     return { id: null, kept: readsConsole, maxBytes: CONSOLE_EVENT_MAX_BYTES, isConsole: true };
-  if (method !== undefined) return { id: null, kept: USED_EVENTS.has(method) && !isOfDataUrl(method, head), maxBytes: EVENT_MAX_BYTES };
+  if (method !== undefined)
+    return { id: null, kept: USED_EVENTS.has(method) && !isOfDataUrl(method, head), maxBytes: EVENT_MAX_BYTES };
   const [, id = '0', isPicture] = /^\{"id":(\d+)(,"result":\{"data":")?/.exec(head) ?? [];
   const maxBytes = limitOf(Number(id));
   return { id: Number(id), kept: true, maxBytes: isPicture ? PICTURE_MAX_BYTES : maxBytes };
@@ -100,9 +101,17 @@ const USED_EVENTS = new Set([
 ]);
 
 /** The maximum size, in bytes, of the answer to a command. A longer one becomes an error before it is decoded. */
-export function answerLimit({ method = '', params = {} }: { method?: string; params?: Record<string, unknown> }): number {
+export function answerLimit({
+  method = '',
+  params = {},
+}: {
+  method?: string;
+  params?: Record<string, unknown>;
+}): number {
   if (!/^Runtime\.(evaluate|callFunctionOn)$/.test(method)) return ANSWER_MAX_BYTES;
-  return scriptsOf(params).some((script) => script.startsWith(MAIN_WORLD_MARK)) ? MAIN_WORLD_ANSWER_MAX_BYTES : SCRIPT_ANSWER_MAX_BYTES;
+  return scriptsOf(params).some((script) => script.startsWith(MAIN_WORLD_MARK))
+    ? MAIN_WORLD_ANSWER_MAX_BYTES
+    : SCRIPT_ANSWER_MAX_BYTES;
 }
 
 /** Playwright passes an expression as an argument to a function of its own. */

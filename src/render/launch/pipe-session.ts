@@ -37,7 +37,9 @@ export class PipeSession extends EventEmitter {
   /** Sends a command. Rejects if the browser rejects it, or if the session is closed. */
   send(method: string, params: object = {}): Promise<Record<string, unknown>> {
     if (this.#isClosed) return Promise.reject(closed(method));
-    return new Promise((resolve, reject) => this.#pending.set(this.pipe.post(method, params), { method, resolve, reject }));
+    return new Promise((resolve, reject) =>
+      this.#pending.set(this.pipe.post(method, params), { method, resolve, reject }),
+    );
   }
 
   /** Receives an answer or an event of the target. It is handled in a later turn, as Playwright does, so that both keep their order. */

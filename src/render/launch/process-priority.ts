@@ -24,7 +24,11 @@ const INTO_OWN_GROUP = 'setpgrp(0, 0); exec { $ARGV[0] } @ARGV; die "$ARGV[0]: $
  */
 export function browserCommand(path: string, flags: string[], { nice, perl } = PROGRAMS) {
   const program = nice.find(isRunnableByAll);
-  const [command, ...args] = [...(program === undefined ? [] : [program, '-n', String(BROWSER_NICENESS)]), path, ...flags] as [string];
+  const [command, ...args] = [
+    ...(program === undefined ? [] : [program, '-n', String(BROWSER_NICENESS)]),
+    path,
+    ...flags,
+  ] as [string];
   const hasAutogroups = readProcFile('/proc/sys/kernel/sched_autogroup_enabled')?.trim() === '1';
   if (!hasAutogroups || !isRunnableByAll(perl)) return { command, args, detached: true };
   return { command: perl, args: ['-e', INTO_OWN_GROUP, '--', command, ...args], detached: false };

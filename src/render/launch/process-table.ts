@@ -54,7 +54,9 @@ export function threadsOf(pid: number): number[] {
 
 /** The time, in ms, that the process's threads have run or waited for a processor; null if unknown. */
 export function busyMs(pid: number): number | null {
-  const times = threadsOf(pid).flatMap((tid) => readProcFile(`/proc/${pid}/task/${tid}/schedstat`)?.split(' ', 2) ?? []);
+  const times = threadsOf(pid).flatMap(
+    (tid) => readProcFile(`/proc/${pid}/task/${tid}/schedstat`)?.split(' ', 2) ?? [],
+  );
   return times.length === 0 ? null : times.reduce((sum, ns) => sum + Number(ns), 0) / 1e6;
 }
 
@@ -91,7 +93,9 @@ export class BrowserProcesses {
     }
     const entries = allPids().flatMap((pid) => (this.#others.has(pid) ? [] : (readProcess(pid) ?? [])));
     for (const { pid, group } of entries) if (group !== this.browserPid) this.#others.add(pid);
-    return entries.filter(({ group }) => group === this.browserPid).map((entry) => ({ ...entry, role: roleOf(entry.pid) }));
+    return entries
+      .filter(({ group }) => group === this.browserPid)
+      .map((entry) => ({ ...entry, role: roleOf(entry.pid) }));
   }
 
   /**
@@ -113,7 +117,8 @@ export class BrowserProcesses {
       const { pid, startTime, role } = known;
       const found = readProcess(pid);
       // A process that exists but cannot be read, for lack of file descriptors, has not ended.
-      const runs = found === null ? existsSync(`/proc/${pid}`) : found.startTime === startTime && !ENDED.includes(found.state);
+      const runs =
+        found === null ? existsSync(`/proc/${pid}`) : found.startTime === startTime && !ENDED.includes(found.state);
       if (!runs && this.#isVital(known)) return `its process ${role} has ended`;
       if (runs && found?.state === STOPPED) return `its process ${role} is stopped`;
     }
@@ -133,7 +138,8 @@ export function isStoppedRenderer({ role, state }: BrowserProcess): boolean {
 
 /** Processes whose command line or environment contains the text. */
 export function processesNaming(text: string): ProcessEntry[] {
-  const names = (pid: number) => [`/proc/${pid}/cmdline`, `/proc/${pid}/environ`].some((file) => readProcFile(file)?.includes(text));
+  const names = (pid: number) =>
+    [`/proc/${pid}/cmdline`, `/proc/${pid}/environ`].some((file) => readProcFile(file)?.includes(text));
   return readProcesses(allPids().filter((pid) => pid !== process.pid && names(pid)));
 }
 

@@ -3,7 +3,18 @@
  * read the data directory. Names identify the owner, so that the next start can remove those of a killed server.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -28,7 +39,10 @@ const CAPTURE_MAX_MS = 60 * 60_000;
  * @throws Error if another user owns the name
  */
 export function profilesRoot(runDir: string): string {
-  const root = join(temporaryRoot(), `stillframe-${createHash('sha256').update(`${OWN_UID} ${runDir}`).digest('hex').slice(0, 10)}`);
+  const root = join(
+    temporaryRoot(),
+    `stillframe-${createHash('sha256').update(`${OWN_UID} ${runDir}`).digest('hex').slice(0, 10)}`,
+  );
   ensureDirectory(root);
   return root;
 }
@@ -65,7 +79,9 @@ function ensureDirectory(root: string): void {
   mkdirSync(root, { recursive: true, mode: 0o711 });
   const found = lstatSync(root);
   if (!found.isDirectory() || found.uid !== OWN_UID) {
-    throw new Error(`${root} exists and is not a directory of this user. Remove it, or set TMPDIR to a private directory.`);
+    throw new Error(
+      `${root} exists and is not a directory of this user. Remove it, or set TMPDIR to a private directory.`,
+    );
   }
   // Other users may traverse the directory to their own profile, but not list it, whatever the umask.
   chmodSync(root, 0o711);
@@ -135,7 +151,10 @@ export async function sweepAbandoned(root: string): Promise<number> {
 /** Whether all of it belongs to this user and to servers that have ended. */
 function isAbandoned(root: string): boolean {
   const places = [root, copiesOf(root)].filter((place) => existsSync(place));
-  return places.every((place) => isOwnDirectory(place) && isOlderThan(YOUNG_MS, place)) && entriesOf(root).every(isLeftBehind);
+  return (
+    places.every((place) => isOwnDirectory(place) && isOlderThan(YOUNG_MS, place)) &&
+    entriesOf(root).every(isLeftBehind)
+  );
 }
 
 function isLeftBehind(name: string): boolean {
@@ -154,7 +173,8 @@ export function temporaryDirOf(dataDir: string): string {
  * @returns the number of directories removed
  */
 export async function sweepTemporary(dir: string): Promise<number> {
-  const isOldElsewhere = (name: string) => ownerOf(name)?.isVisible === false && isOlderThan(CAPTURE_MAX_MS, join(dir, name));
+  const isOldElsewhere = (name: string) =>
+    ownerOf(name)?.isVisible === false && isOlderThan(CAPTURE_MAX_MS, join(dir, name));
   const left = entriesOf(dir).filter((name) => isLeftBehind(name) || isOldElsewhere(name));
   await Promise.all(left.map((name) => rm(join(dir, name), { recursive: true, force: true })));
   return left.length;

@@ -121,7 +121,8 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     private readonly how: { drawsOnDemand: boolean; onFailure: () => void },
   ) {
     this.#pipe = new CdpPipe(output, input, {
-      deliver: (message, bytes) => this.#receive(bytes < CUT_FROM_BYTES ? message : this.#sessionOf(message.sessionId).cutter.cut(message)),
+      deliver: (message, bytes) =>
+        this.#receive(bytes < CUT_FROM_BYTES ? message : this.#sessionOf(message.sessionId).cutter.cut(message)),
       admits: (sessionId, bytes) => this.#admits(sessionId, bytes),
       closed: () => this.#end(),
       failed: (why) => this.#fail(why),
@@ -143,7 +144,8 @@ export class TargetPolicy implements ConnectOverCDPTransport {
    */
   async takeOver(session: CDPSession): Promise<PageTargets & { cdp: CdpSession }> {
     const { targetInfo } = await session.send('Target.getTargetInfo');
-    const [id, target] = [...this.#sessions].find(([, one]) => one.isAttached && one.targetId === targetInfo.targetId) ?? [];
+    const [id, target] =
+      [...this.#sessions].find(([, one]) => one.isAttached && one.targetId === targetInfo.targetId) ?? [];
     if (id === undefined || target === undefined) throw new Error('Target closed: the session of a page is unknown');
     const { contextId } = target;
     const own = this.#ownSession(id);
@@ -159,7 +161,8 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       installClocks: (scripts) => {
         context.clockScripts = scripts;
       },
-      runClocks: async (run) => Math.min(...(await Promise.all([...context.clocks.values()].map((clock) => clock.run(run))))),
+      runClocks: async (run) =>
+        Math.min(...(await Promise.all([...context.clocks.values()].map((clock) => clock.run(run))))),
       runInFrames: (expression) => this.#runInFrames(contextId, expression),
     };
   }
@@ -230,7 +233,8 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   #ownSession(sessionId: string): PipeSession {
     const post = (method: string, params: object) => {
       const id = this.#nextId++;
-      if (method === 'Runtime.enable' || method === 'Runtime.disable') this.#pipe.readConsole(sessionId, method === 'Runtime.enable');
+      if (method === 'Runtime.enable' || method === 'Runtime.disable')
+        this.#pipe.readConsole(sessionId, method === 'Runtime.enable');
       this.send({ id, method, params: params as Record<string, unknown>, sessionId });
       return id;
     };

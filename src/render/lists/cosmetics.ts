@@ -26,7 +26,9 @@ export function startRules(engines: Engines, on: readonly Category[], url: strin
   const { hostname } = new URL(url);
   // The host with and without `www.` covers most redirects.
   const hosts = [hostname, hostname.startsWith('www.') ? hostname.slice(4) : `www.${hostname}`];
-  const byHost = Object.fromEntries(hosts.map((host) => [host, hidingCss(engines, on, { url: `https://${host}/`, host: true })]));
+  const byHost = Object.fromEntries(
+    hosts.map((host) => [host, hidingCss(engines, on, { url: `https://${host}/`, host: true })]),
+  );
   return base === '' && Object.values(byHost).every((css) => css === '') ? null : { base, byHost };
 }
 
@@ -95,19 +97,30 @@ function activeRules(engines: Engines, { of, on }: Scope, { url: address, host =
  * The exceptions for a page in all active lists, each of which applies to the rules of all categories. A general selector
  * without id, class or link is excepted within its own category only, since the library stores those as text.
  */
-function hidingExceptions(engines: Engines, on: readonly Category[], site: { url: string; hostname: string; domain: string }) {
+function hidingExceptions(
+  engines: Engines,
+  on: readonly Category[],
+  site: { url: string; hostname: string; domain: string },
+) {
   // The exceptions `$generichide`, `$specifichide` and `$elemhide`.
   const pageWide = on.flatMap((category) => {
-    const { matches } = engines[category].matchCosmeticFilters({ ...site, getRulesFromDOM: false, getRulesFromHostname: false });
+    const { matches } = engines[category].matchCosmeticFilters({
+      ...site,
+      getRulesFromDOM: false,
+      getRulesFromHostname: false,
+    });
     return matches.flatMap(({ filter, exception }) => (filter === undefined ? [exception] : []));
   });
   const allowGeneral = !pageWide.some((exception) => exception?.isGenericHide());
   const allowSpecific = !pageWide.some((exception) => exception?.isSpecificHide());
   const isUnhidden = (key: string) =>
-    on.some((category) => unhidesOf(engines[category])[key]?.some((unhide) => unhide.match(site.hostname, site.domain)));
+    on.some((category) =>
+      unhidesOf(engines[category])[key]?.some((unhide) => unhide.match(site.hostname, site.domain)),
+    );
   return {
     allowGeneral,
-    allow: (rule: CosmeticFilter): boolean => (rule.isGenericHide() ? allowGeneral : allowSpecific) && !isUnhidden(keyOf(rule)),
+    allow: (rule: CosmeticFilter): boolean =>
+      (rule.isGenericHide() ? allowGeneral : allowSpecific) && !isUnhidden(keyOf(rule)),
   };
 }
 

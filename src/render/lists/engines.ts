@@ -8,8 +8,18 @@ export const CATEGORIES = ['ads', 'trackers', 'chats', 'cookies'] as const;
 export type Category = (typeof CATEGORIES)[number];
 
 /** The request option of each category. */
-export const OPTION_OF = { ads: 'block_ads', trackers: 'block_trackers', chats: 'block_chats', cookies: 'block_cookie_banners' } as const;
-const SWITCH_OF = { ads: 'blockAds', trackers: 'blockTrackers', chats: 'blockChats', cookies: 'blockCookieBanners' } as const;
+export const OPTION_OF = {
+  ads: 'block_ads',
+  trackers: 'block_trackers',
+  chats: 'block_chats',
+  cookies: 'block_cookie_banners',
+} as const;
+const SWITCH_OF = {
+  ads: 'blockAds',
+  trackers: 'blockTrackers',
+  chats: 'blockChats',
+  cookies: 'blockCookieBanners',
+} as const;
 
 /** The categories that a capture blocks. */
 export function switchedOn(given: Pick<CaptureOptions, (typeof SWITCH_OF)[Category]>): Category[] {
@@ -50,7 +60,8 @@ export async function readBuiltInRules(built: URL): Promise<BuiltInRules> {
 /** The engines of the built-in rules, prebuilt, or parsed if another version of the library built them. */
 export function builtInEngines(builtIn: BuiltInRules): Engines {
   const engineOf = (category: Category) => {
-    const readyMade = builtIn.engineVersion === ENGINE_VERSION ? loadEngine(Buffer.from(builtIn.engines[category], 'base64')) : null;
+    const readyMade =
+      builtIn.engineVersion === ENGINE_VERSION ? loadEngine(Buffer.from(builtIn.engines[category], 'base64')) : null;
     return readyMade ?? FiltersEngine.parse(builtInText(builtIn, category), ENGINE_OPTIONS);
   };
   let exceptions: ReadonlySet<number> | null = null;
@@ -62,7 +73,10 @@ export function builtInEngines(builtIn: BuiltInRules): Engines {
 
 export function engineSet(of: (category: Category) => FiltersEngine, ownExceptions: Engines['ownExceptions']): Engines {
   matchInLinearTime();
-  const engines = Object.fromEntries(CATEGORIES.map((category) => [category, of(category)])) as Record<Category, FiltersEngine>;
+  const engines = Object.fromEntries(CATEGORIES.map((category) => [category, of(category)])) as Record<
+    Category,
+    FiltersEngine
+  >;
   return { ...engines, ownExceptions };
 }
 
@@ -95,7 +109,10 @@ export function othersText({ hosts, rules }: Pick<BuiltInRules, 'hosts' | 'rules
 
 /** Ids of all exceptions among the built-in rules, which only assign vendors to categories. Takes about 10 ms. */
 export function builtInExceptions(builtIn: Pick<BuiltInRules, 'hosts' | 'rules'>): ReadonlySet<number> {
-  const lines = CATEGORIES.flatMap((category) => [...builtIn.rules[category], ...othersText(builtIn, category).split('\n')]);
+  const lines = CATEGORIES.flatMap((category) => [
+    ...builtIn.rules[category],
+    ...othersText(builtIn, category).split('\n'),
+  ]);
   const ids = lines.filter((line) => line.startsWith('@@')).map((line) => NetworkFilter.parse(line)?.getId());
   return new Set(ids.filter((id) => id !== undefined));
 }
@@ -132,7 +149,8 @@ export function refusalOf(engines: Engines, on: readonly Category[], ask: Ask): 
     engines[category].exceptions.matchAll(request).some((exception) => !engines.ownExceptions().has(exception.getId()));
   for (const category of on) {
     const { match, filter } = engines[category].match(request);
-    if (match && (filter?.isImportant() || !on.some((other) => other !== category && isExcepted(other)))) return { category, filter };
+    if (match && (filter?.isImportant() || !on.some((other) => other !== category && isExcepted(other))))
+      return { category, filter };
   }
   return null;
 }
@@ -146,7 +164,8 @@ const { getRegex } = NetworkFilter.prototype;
  */
 function matchInLinearTime(): void {
   NetworkFilter.prototype.getRegex = function linearRegex(): RegExp {
-    if (this.regex === undefined && !this.isFullRegex() && this.filter?.includes('*')) this.regex = wildcardPattern(this, this.filter);
+    if (this.regex === undefined && !this.isFullRegex() && this.filter?.includes('*'))
+      this.regex = wildcardPattern(this, this.filter);
     return this.regex ?? getRegex.call(this);
   };
 }
@@ -155,7 +174,9 @@ function matchInLinearTime(): void {
 function wildcardPattern(rule: NetworkFilter, text: string): RegExp {
   const [first = '', ...others] = text.split('*').map(literalPattern);
   const last = others.pop() ?? '';
-  const found = [...(rule.isLeftAnchor() ? [] : [first]), ...others].map((part, index) => `(?=(.*?${part}))\\${index + 1}`).join('');
+  const found = [...(rule.isLeftAnchor() ? [] : [first]), ...others]
+    .map((part, index) => `(?=(.*?${part}))\\${index + 1}`)
+    .join('');
   const start = rule.isLeftAnchor() ? first : '';
   return new RegExp(`^${start}${found}.*?${last}${rule.isRightAnchor() ? '$' : ''}`, rule.isCaseSensitive ? '' : 'i');
 }

@@ -65,7 +65,10 @@ export class ListStore {
   /** Completes a change, and removes unused files. */
   async writeManifest(manifest: Manifest): Promise<void> {
     await this.#put(MANIFEST, Buffer.from(JSON.stringify(manifest, null, 1)));
-    const named = new Set([MANIFEST, ...[manifest.lists, manifest.engines].flatMap((kept) => Object.values(kept).map((one) => one?.file))]);
+    const named = new Set([
+      MANIFEST,
+      ...[manifest.lists, manifest.engines].flatMap((kept) => Object.values(kept).map((one) => one?.file)),
+    ]);
     for (const name of await readdir(this.dir)) {
       if (/\.(txt|bin)$/.test(name) && !named.has(name)) await rm(join(this.dir, name), { force: true });
     }

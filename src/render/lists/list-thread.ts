@@ -37,7 +37,8 @@ export type Jobs = typeof JOBS;
  */
 function parse(texts: string[]): Uint8Array {
   const engine = FiltersEngine.parse(commonSyntax(texts.join('\n')), ENGINE_OPTIONS);
-  const isEndless = (rule: NetworkFilter) => rule.isFullRegex() && !isBoundedRegex(rule.getRegex().source, MATCHED_CHARS);
+  const isEndless = (rule: NetworkFilter) =>
+    rule.isFullRegex() && !isBoundedRegex(rule.getRegex().source, MATCHED_CHARS);
   const { networkFilters } = engine.getFilters();
   engine.update({ removedNetworkFilters: networkFilters.filter(isEndless).map((rule) => rule.getId()) });
   return engine.serialize();
@@ -82,10 +83,12 @@ export function listProblem(text: string, { formerRules, isOwn = false, isWhole 
   const normal = text.replaceAll('\r', '').replace(/^\uFEFF/, '');
   if (/^\s*(<!doctype|<html|<\?xml|\{)/i.test(normal)) return 'is not a filter list';
   if (normal.includes('\0') || normal.includes('\uFFFD\uFFFD')) return 'is not text';
-  if (!(isOwn && isWhole) && !normal.endsWith('\n') && !/^!\s*checksum/im.test(normal)) return 'ends in the middle of a line';
+  if (!(isOwn && isWhole) && !normal.endsWith('\n') && !/^!\s*checksum/im.test(normal))
+    return 'ends in the middle of a line';
   const rules = countRules(normal);
   if (rules < (isOwn ? 1 : RULES_MIN)) return rules === 1 ? 'has 1 rule' : `has ${rules} rules`;
-  if (formerRules >= RULES_MIN && rules < formerRules * (1 - SHRINK_MAX)) return `has ${rules} rules where it had ${formerRules}`;
+  if (formerRules >= RULES_MIN && rules < formerRules * (1 - SHRINK_MAX))
+    return `has ${rules} rules where it had ${formerRules}`;
   const regexes = normal.split('\n').filter((line) => REGEX_LINE.test(line)).length;
   if (regexes > REGEXES_MAX) return `has ${regexes} rules that are regular expressions, more than ${REGEXES_MAX}`;
   const stated = CHECKSUM_LINE.exec(normal)?.[1]?.replace(/(?<!=)=+$/, '');

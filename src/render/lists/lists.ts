@@ -38,8 +38,18 @@ interface ListSource {
 const USUAL: readonly ListSource[] = [
   { name: 'easylist', category: 'ads', url: 'https://easylist.to/easylist/easylist.txt', packageId: 2 },
   { name: 'easyprivacy', category: 'trackers', url: 'https://easylist.to/easylist/easyprivacy.txt', packageId: 3 },
-  { name: 'adguard-widgets', category: 'chats', url: 'https://filters.adtidy.org/extension/ublock/filters/22.txt', packageId: 22 },
-  { name: 'adguard-cookie-notices', category: 'cookies', url: 'https://filters.adtidy.org/extension/ublock/filters/18.txt', packageId: 18 },
+  {
+    name: 'adguard-widgets',
+    category: 'chats',
+    url: 'https://filters.adtidy.org/extension/ublock/filters/22.txt',
+    packageId: 22,
+  },
+  {
+    name: 'adguard-cookie-notices',
+    category: 'cookies',
+    url: 'https://filters.adtidy.org/extension/ublock/filters/18.txt',
+    packageId: 18,
+  },
 ];
 
 /** The default lists. Given URLs replace the lists of their category. */
@@ -73,7 +83,11 @@ export class ListThread {
   ) {}
 
   /** @throws Error if the task fails or takes too long; the signal's reason if it aborts */
-  async run<Name extends keyof Jobs>(stop: AbortSignal, name: Name, ...given: Parameters<Jobs[Name]>): Promise<ReturnType<Jobs[Name]>> {
+  async run<Name extends keyof Jobs>(
+    stop: AbortSignal,
+    name: Name,
+    ...given: Parameters<Jobs[Name]>
+  ): Promise<ReturnType<Jobs[Name]>> {
     stop.throwIfAborted();
     const tooLong = timeLimit(this.maxMs);
     const worker = new Worker(this.file, { workerData: { name, given } });
@@ -83,7 +97,10 @@ export class ListThread {
         worker.once('message', resolve);
         worker.once('error', reject);
         worker.once('exit', (code) =>
-          reject(stop.reason ?? new Error(tooLong.aborted ? 'takes too long to parse' : `the list thread ended with ${code}`)),
+          reject(
+            stop.reason ??
+              new Error(tooLong.aborted ? 'takes too long to parse' : `the list thread ended with ${code}`),
+          ),
         );
       });
     } finally {
@@ -144,7 +161,8 @@ export async function updateLists(parts: ListParts, signal: AbortSignal): Promis
   for (const category of CATEGORIES) {
     if (await noting(update, `${category} rules`, () => rebuildEngine(parts, update, category))) continue;
     // The current engine was built from the former lists.
-    for (const { name } of sources.filter((source) => source.category === category)) manifest.lists[name] = former.lists[name];
+    for (const { name } of sources.filter((source) => source.category === category))
+      manifest.lists[name] = former.lists[name];
   }
   await store.writeManifest(manifest);
   return update.problems;
@@ -173,7 +191,11 @@ const REDIRECTS_MAX = 3;
  * Fetches a list if it is newer than the existing copy.
  * @throws Error with the problem, if it cannot be fetched completely or is invalid
  */
-async function fetchList({ egress, store, thread }: ListParts, source: ListSource, { former, signal }: Update): Promise<KeptList> {
+async function fetchList(
+  { egress, store, thread }: ListParts,
+  source: ListSource,
+  { former, signal }: Update,
+): Promise<KeptList> {
   const known = former.lists[source.name];
   const isOwn = source.packageId === null;
   const isHeld = known?.url === source.url && known.origin === 'address' && (await store.read(known.file)) !== null;
@@ -181,7 +203,8 @@ async function fetchList({ egress, store, thread }: ListParts, source: ListSourc
   let url = source.url;
   for (let hop = 0; hop <= REDIRECTS_MAX; hop++) {
     signal.throwIfAborted();
-    if (url.startsWith('http:') && !source.url.startsWith('http:')) throw new Error(`${source.url} redirects to plain http`);
+    if (url.startsWith('http:') && !source.url.startsWith('http:'))
+      throw new Error(`${source.url} redirects to plain http`);
     const {
       status,
       headers,
@@ -215,7 +238,15 @@ async function fetchList({ egress, store, thread }: ListParts, source: ListSourc
     const { problem, rules } = await thread.run(signal, 'check', content, facts);
     if (problem !== null) throw new Error(`${url} ${problem}`);
     const file = await store.save(source.name, 'txt', content);
-    return { url: source.url, file, etag: headers.get('etag'), rules, origin: 'address', fetchedAt: now, checkedAt: now };
+    return {
+      url: source.url,
+      file,
+      etag: headers.get('etag'),
+      rules,
+      origin: 'address',
+      fetchedAt: now,
+      checkedAt: now,
+    };
   }
   throw new Error(`${source.url} redirects more than ${REDIRECTS_MAX} times`);
 }
@@ -279,7 +310,12 @@ function listsOf(manifest: Manifest, sources: readonly ListSource[], category: C
 }
 
 function engineKey(builtIn: BuiltInRules, lists: readonly KeptList[]): string {
-  const parts = [builtIn.digest, `${ENGINE_VERSION} ${SYNTAX_VERSION}`, JSON.stringify(ENGINE_OPTIONS), ...lists.map(({ file }) => file)];
+  const parts = [
+    builtIn.digest,
+    `${ENGINE_VERSION} ${SYNTAX_VERSION}`,
+    JSON.stringify(ENGINE_OPTIONS),
+    ...lists.map(({ file }) => file),
+  ];
   return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 16);
 }
 
@@ -297,7 +333,9 @@ function refusesOrdinary(engine: FiltersEngine, category: Category): boolean {
     () => engine,
     () => new Set(),
   );
-  return ORDINARY.some(([url, type]) => refusalOf(engines, [category], { url, type, sourceUrl: 'https://www.example.com/' }) !== null);
+  return ORDINARY.some(
+    ([url, type]) => refusalOf(engines, [category], { url, type, sourceUrl: 'https://www.example.com/' }) !== null,
+  );
 }
 
 /** The maximum number of a list's lines that are compared with one rule. */
@@ -328,7 +366,10 @@ async function fetchPackagedLists(
 ): Promise<Record<number, string>> {
   const { name, version, integrity } = LIST_PACKAGE;
   const path = `node_modules/${name}`;
-  const lock = { lockfileVersion: 3, packages: { '': { dependencies: { [name]: version } }, [path]: { version, integrity } } };
+  const lock = {
+    lockfileVersion: 3,
+    packages: { '': { dependencies: { [name]: version } }, [path]: { version, integrity } },
+  };
   const packageDir = await mkdtemp(join(dir, 'package-'));
   try {
     await installLocked(lock, packageDir, { timeoutMs: INSTALL_TIMEOUT_MS, silenceMs: INSTALL_TIMEOUT_MS, signal });

@@ -116,7 +116,8 @@ function operatorAt(css: string): OperatorAt | null {
     const open = at + name.length + 1;
     const end = closing(css, open);
     const arg = css.slice(open + 1, end - 1);
-    if (isOperator(name) || ((name === 'has' || name === 'not') && isProcedural(arg))) return { name, arg, start: at, end };
+    if (isOperator(name) || ((name === 'has' || name === 'not') && isProcedural(arg)))
+      return { name, arg, start: at, end };
   }
   return null;
 }
@@ -156,7 +157,9 @@ function closing(css: string, open: number, isText = startsText(css, open)): num
 
 /** Whether the argument is a regular expression or text, in which quotes are ordinary characters. */
 function startsText(css: string, open: number): boolean {
-  return /:(?:has-text|matches-path)$/.test(css.slice(Math.max(0, open - 13), open)) && !/^["']/.test(css[open + 1] ?? '');
+  return (
+    /:(?:has-text|matches-path)$/.test(css.slice(Math.max(0, open - 13), open)) && !/^["']/.test(css[open + 1] ?? '')
+  );
 }
 
 function quoteEnd(css: string, start: number): number {

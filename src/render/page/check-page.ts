@@ -15,7 +15,8 @@ import type { Sight } from '../in-page/blank.js';
 import { type DocumentState, type OpenPage, placeOf, QUIET_MS } from './open-page.js';
 import { WALL_SIGNS, type WallSigns } from './wall-signs.js';
 
-const ACCEPT_CERTIFICATE = 'Set `ignore_https_errors` to accept it; on a server, STILLFRAME_ALLOW_INSECURE_TLS must allow that.';
+const ACCEPT_CERTIFICATE =
+  'Set `ignore_https_errors` to accept it; on a server, STILLFRAME_ALLOW_INSECURE_TLS must allow that.';
 
 /** The proxy's records that a verdict is based on. */
 type ProxyRecord = Pick<CaptureProxy, 'refusals' | 'proxyFailure' | 'failures'>;
@@ -36,7 +37,10 @@ const MEANINGS: [RegExp, string][] = [
   [/^ERR_CERT_/, 'its TLS certificate is not valid'],
   [/^ERR_SSL_PROTOCOL_ERROR/, 'it does not speak TLS on this port, and may need http://'],
   [/^ERR_(SSL_|BAD_SSL)/, 'the TLS handshake with it failed'],
-  [/^ERR_(UNSAFE_REDIRECT|UNKNOWN_URL_SCHEME|DISALLOWED_URL_SCHEME|UNSAFE_PORT)/, 'it leads to an address that is not captured'],
+  [
+    /^ERR_(UNSAFE_REDIRECT|UNKNOWN_URL_SCHEME|DISALLOWED_URL_SCHEME|UNSAFE_PORT)/,
+    'it leads to an address that is not captured',
+  ],
   [/TIMED_OUT/, 'the connection timed out'],
   [/REFUSED/, 'the connection was refused'],
   [/EMPTY_RESPONSE|RESET|CLOSED|ABORTED|MISMATCH|INCOMPLETE/, 'the connection was interrupted'],
@@ -50,7 +54,8 @@ const MEANINGS: [RegExp, string][] = [
  */
 export function judgeDocument(shown: DocumentState, captureProxy: ProxyRecord): void {
   const { unreachableUrl, lead, failure } = shown;
-  if (unreachableUrl !== null) throw failedNavigation({ url: unreachableUrl, lead, error: failure ?? 'net::ERR_FAILED' }, captureProxy);
+  if (unreachableUrl !== null)
+    throw failedNavigation({ url: unreachableUrl, lead, error: failure ?? 'net::ERR_FAILED' }, captureProxy);
   if (failure !== null) throw failedNavigation({ url: shown.url, lead: null, error: failure }, captureProxy);
   if (!/^(https?|blob|data):/.test(shown.url)) throw nothingShown();
 }
@@ -80,7 +85,8 @@ export function failedNavigation(
   // Chromium accepts hosts that URL parsers reject, such as `a b`; the proxy refuses them.
   const target = readUrl(url);
   const refusal = target === null ? null : lastFor(refusals, target);
-  if (target === null || refusal !== null || error.includes('ERR_NAME_NOT_RESOLVED')) return unresolved({ url, lead }, refusal);
+  if (target === null || refusal !== null || error.includes('ERR_NAME_NOT_RESOLVED'))
+    return unresolved({ url, lead }, refusal);
   const failure = lastFor(failures, target);
   if (failure?.code === 'PROXY_REFUSED') return proxyUnavailable('it refused the target');
   const name = failure === null ? error.replace(/^net::/, '') : chromiumNetError(failure.code);
@@ -106,7 +112,10 @@ export function refusedBy(status: number, vendor: string | null): CaptureError {
 /** The error for a target that refuses the visitor. */
 function blockedByTarget(status: number | null, vendor: string | null): CaptureError {
   const by = vendor === null ? '' : ` (${vendor})`;
-  const how = status === null || status < 400 ? 'shows a bot check instead of the page' : `blocks the visitor with HTTP status ${status}`;
+  const how =
+    status === null || status < 400
+      ? 'shows a bot check instead of the page'
+      : `blocks the visitor with HTTP status ${status}`;
   return new CaptureError({
     code: 'blocked_by_target',
     message: `The target ${how}${by}.`,
@@ -123,7 +132,9 @@ export function notAPage(contentType: string): CaptureError {
 /** The error for a response without content to capture. */
 export function nothingShown(status: number | null = null): CaptureError {
   if (status === null) return navigationFailed('The target returned no page.');
-  return navigationFailed(`The target answered with HTTP status ${status}, which has no content.`, { details: { status } });
+  return navigationFailed(`The target answered with HTTP status ${status}, which has no content.`, {
+    details: { status },
+  });
 }
 
 /**
@@ -133,7 +144,8 @@ export function nothingShown(status: number | null = null): CaptureError {
 export function proxyUnavailable(reason: string): CaptureError {
   return new CaptureError({
     code: 'egress_unavailable',
-    message: 'The proxy of the request (`proxy.server`) could not be reached, refused the target, or did not answer as a proxy.',
+    message:
+      'The proxy of the request (`proxy.server`) could not be reached, refused the target, or did not answer as a proxy.',
     cause: new Error(reason),
   });
 }
@@ -167,7 +179,11 @@ function hostOf(url: string): string {
 /** The newest entry about a URL's host and port. */
 function lastFor<T extends Refusal | Failure>(entries: readonly T[], target: URL): T | null {
   const port = target.port === '' ? (target.protocol === 'https:' ? 443 : 80) : Number(target.port);
-  return entries.findLast((entry) => entry.port === port && normalizedHost(entry.host) === normalizedHost(target.hostname)) ?? null;
+  return (
+    entries.findLast(
+      (entry) => entry.port === port && normalizedHost(entry.host) === normalizedHost(target.hostname),
+    ) ?? null
+  );
 }
 
 function normalizedHost(host: string): string {
@@ -193,7 +209,10 @@ const TEXT_LIMITS = { maxChars: 2_000_000, titleMaxChars: 10_000 };
  */
 export async function checkPage(page: OpenPage, shown: DocumentState, options: CaptureOptions): Promise<void> {
   const { deadlines } = page;
-  const checked = await deadlines.within(checkAll(page, shown, options), deadlines.budgetEndsAt + GRACE_MS - monotonicNow());
+  const checked = await deadlines.within(
+    checkAll(page, shown, options),
+    deadlines.budgetEndsAt + GRACE_MS - monotonicNow(),
+  );
   if (checked === TIMED_OUT) throw tooBusy(deadlines.timeout);
 }
 
@@ -239,7 +258,8 @@ type Ask = <T>(asked: Promise<T>) => Promise<T | typeof TIMED_OUT>;
 async function refuseUnreadable(world: OpenPage['world'], type: string, answer: Ask): Promise<void> {
   if (XML_TYPES.test(type)) {
     const error = await answer(world.call('documents.parseError'));
-    if (typeof error === 'string') throw unreadable(`XML that does not parse: ${error}`, { content_type: type, parse_error: error });
+    if (typeof error === 'string')
+      throw unreadable(`XML that does not parse: ${error}`, { content_type: type, parse_error: error });
   } else if (IMAGE_TYPES.test(type) && (await answer(world.call('documents.isBrokenImage'))) === true) {
     throw unreadable(`an image (${type}) that cannot be decoded.`, { content_type: type });
   }
@@ -269,10 +289,14 @@ async function refuseIncomplete(world: OpenPage['world'], answer: Ask): Promise<
  * @param shown whether the page shows each of both lists' markers
  * @throws CaptureError render_incomplete that lists every missing or unwanted marker
  */
-async function refuseText({ failIfContentMissing, failIfContentContains }: CaptureOptions, shown: boolean[]): Promise<void> {
+async function refuseText(
+  { failIfContentMissing, failIfContentContains }: CaptureOptions,
+  shown: boolean[],
+): Promise<void> {
   const quoted = (markers: string[]) => markers.map((marker) => `"${marker}"`).join(', ');
   const missing = failIfContentMissing.filter((_, index) => shown[index] !== true);
-  if (missing.length > 0) throw incomplete('fail_if_content_missing', `the page does not show ${quoted(missing)}`, { missing });
+  if (missing.length > 0)
+    throw incomplete('fail_if_content_missing', `the page does not show ${quoted(missing)}`, { missing });
   const found = failIfContentContains.filter((_, index) => shown[failIfContentMissing.length + index] === true);
   if (found.length > 0) throw incomplete('fail_if_content_contains', `the page shows ${quoted(found)}`, { found });
 }
@@ -290,11 +314,18 @@ const LINKEDIN_STATUS = 999;
  * with a CAPTCHA in a form.
  * @throws DocumentReplaced
  */
-export async function recognizeWall(world: OpenPage['world'], { response, url }: DocumentState): Promise<string | null> {
+export async function recognizeWall(
+  world: OpenPage['world'],
+  { response, url }: DocumentState,
+): Promise<string | null> {
   const { status = 0, headers = {} } = response ?? {};
   if (status === LINKEDIN_STATUS) return 'linkedin';
   const selectors = WALL_SIGNS.flatMap(({ wall = [], part = [], captcha = [] }) => [wall, part, captcha].flat());
-  const { title, text, bare, found } = await world.call('documents.inspectWall', { selectors, maxChars: TEXT_READ_CHARS, bareness: BARE });
+  const { title, text, bare, found } = await world.call('documents.inspectWall', {
+    selectors,
+    maxChars: TEXT_READ_CHARS,
+    bareness: BARE,
+  });
   const rendered = new Map(found);
   const saying = `${title}\n${text}`;
   // A challenge may have a success status that ordinary pages do not have.
@@ -373,7 +404,8 @@ async function inspectView({ session, world, deadlines }: OpenPage, ms: number):
   const [least, most] = [Math.min(...color), Math.max(...color)];
   const isDefault = least >= WHITE_MIN || (least === DARK_SHADE && most === DARK_SHADE);
   if (isDefault) return look.sight;
-  const isSame = (backdrop: number[]) => color.every((value, at) => Math.abs(value - (backdrop[at] ?? 0)) <= SAME_SHADE);
+  const isSame = (backdrop: number[]) =>
+    color.every((value, at) => Math.abs(value - (backdrop[at] ?? 0)) <= SAME_SHADE);
   if (!look.backdrops.some(isSame)) return 'something';
   const isPaleOrDark = most - least <= GREY_MAX_DIFFERENCE && (least >= PALE_MIN || most <= DARK_MAX);
   return look.sight === 'covered' || look.hasEmptyRoot || isPaleOrDark ? look.sight : 'colored';
@@ -398,5 +430,9 @@ export function blank(message: string, seen: 'nothing' | 'white'): CaptureError 
 
 /** The error for a check of the request that does not hold. */
 export function incomplete(check: string, what: string, details: Record<string, unknown>): CaptureError {
-  return new CaptureError({ code: 'render_incomplete', message: `\`${check}\`: ${what}.`, details: { check, ...details } });
+  return new CaptureError({
+    code: 'render_incomplete',
+    message: `\`${check}\`: ${what}.`,
+    details: { check, ...details },
+  });
 }

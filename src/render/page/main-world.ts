@@ -47,7 +47,9 @@ const UNREADABLE: Thrown = { text: 'an exception that is too long to be read', l
 export async function runCustomJs(page: AskedPage, code: string, field = 'custom_js'): Promise<void> {
   const asScript = await attempt(page, { expression: code, field });
   if (asScript === null) return;
-  const asBody = isUncompiled(asScript) ? await attempt(page, { expression: `(async () => {\n${code}\n})()`, field }) : asScript;
+  const asBody = isUncompiled(asScript)
+    ? await attempt(page, { expression: `(async () => {\n${code}\n})()`, field })
+    : asScript;
   if (asBody === null) return;
   const thrown = isUncompiled(asBody) ? asScript : asBody;
   throw new CaptureError({
@@ -66,7 +68,8 @@ async function attempt(
   // The browser's own limit also ends a busy loop.
   const running = session.cdp.send('Runtime.evaluate', { expression, awaitPromise: true, timeout, userGesture: true });
   const thrown = await deadlines.within(running, timeout).then(
-    (answer): Thrown | typeof TIMED_OUT | null => (answer === TIMED_OUT ? TIMED_OUT : (answer.exceptionDetails ?? null)),
+    (answer): Thrown | typeof TIMED_OUT | null =>
+      answer === TIMED_OUT ? TIMED_OUT : (answer.exceptionDetails ?? null),
     (error: unknown) => {
       // The result is ignored, and may thus exceed the limit.
       if (isGone(error) || isTooLong(error, 'answer')) return null;
@@ -105,12 +108,15 @@ export async function isTrue({ session, deadlines }: AskedPage, code: string, fi
   throw invalidRequest([
     {
       path: field,
-      message: isUncompiled(thrown) ? `is not a JavaScript expression: ${describe(thrown)}` : `threw ${describe(thrown)}. ${GUARD}`,
+      message: isUncompiled(thrown)
+        ? `is not a JavaScript expression: ${describe(thrown)}`
+        : `threw ${describe(thrown)}. ${GUARD}`,
     },
   ]);
 }
 
-const GUARD = 'If what it reads may not exist yet, guard it with `?.`, as in `document.querySelector("main")?.isConnected`.';
+const GUARD =
+  'If what it reads may not exist yet, guard it with `?.`, as in `document.querySelector("main")?.isConnected`.';
 
 function isTimeout(thrown: Thrown): boolean {
   return /execution was terminated|Script execution timed out/i.test(describe(thrown));

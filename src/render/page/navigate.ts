@@ -53,7 +53,8 @@ export async function verifyEgress(
  * @throws CaptureError invalid_request that lists each invalid one, such as `hide_selectors.0`, with the browser's message
  */
 export async function checkSelectors({ world }: PageSession, options: CaptureOptions): Promise<void> {
-  const listed = (field: string, selectors: string[]) => selectors.map((one, nth) => ({ path: `${field}.${nth}`, selector: one }));
+  const listed = (field: string, selectors: string[]) =>
+    selectors.map((one, nth) => ({ path: `${field}.${nth}`, selector: one }));
   const fields = [
     { path: 'wait_for_selector', selector: options.waitForSelector },
     { path: 'selector', selector: options.selector },
@@ -67,7 +68,11 @@ export async function checkSelectors({ world }: PageSession, options: CaptureOpt
   const issues = fields.flatMap(({ path }, index) => (problems[index] ? [{ path, message: problems[index] }] : []));
   const [first] = issues;
   if (first === undefined) return;
-  throw new CaptureError({ code: 'invalid_request', message: `\`${first.path}\`: ${first.message}`, details: { issues } });
+  throw new CaptureError({
+    code: 'invalid_request',
+    message: `\`${first.path}\`: ${first.message}`,
+    details: { issues },
+  });
 }
 
 /**
@@ -114,11 +119,13 @@ export async function bypassCsp({ cdp }: PageSession, { customJs, customCss, ste
  */
 export async function restoreLogin({ context }: PageSession, options: CaptureOptions): Promise<void> {
   const { hostname } = new URL(options.url);
-  const cookies = [...(options.storageState?.cookies ?? []), ...options.cookies].map(({ sameSite, domain, ...cookie }) => ({
-    ...cookie,
-    domain: domain ?? hostname,
-    ...(sameSite === null ? {} : { sameSite }),
-  }));
+  const cookies = [...(options.storageState?.cookies ?? []), ...options.cookies].map(
+    ({ sameSite, domain, ...cookie }) => ({
+      ...cookie,
+      domain: domain ?? hostname,
+      ...(sameSite === null ? {} : { sameSite }),
+    }),
+  );
   if (cookies.length > 0) {
     await context.addCookies(cookies).catch((error: unknown) => {
       throw rejected(error);
@@ -129,7 +136,10 @@ export async function restoreLogin({ context }: PageSession, options: CaptureOpt
 }
 
 /** Applies `geolocation` and `ignore_https_errors`. Each capture has its own context, so no other one is affected. */
-export async function emulateOrigin({ context, cdp }: PageSession, { geolocation, ignoreHttpsErrors }: CaptureOptions): Promise<void> {
+export async function emulateOrigin(
+  { context, cdp }: PageSession,
+  { geolocation, ignoreHttpsErrors }: CaptureOptions,
+): Promise<void> {
   await Promise.all([
     geolocation === null ? null : context.grantPermissions(['geolocation']),
     geolocation === null ? null : context.setGeolocation(geolocation),
@@ -139,7 +149,8 @@ export async function emulateOrigin({ context, cdp }: PageSession, { geolocation
 
 /** Omits the browser's message, which contains the cookie. */
 function rejected(cause: unknown): CaptureError {
-  const message = 'hold a cookie that the browser rejects: check `__Host-` and `__Secure-` names, `secure` and `same_site`';
+  const message =
+    'hold a cookie that the browser rejects: check `__Host-` and `__Secure-` names, `secure` and `same_site`';
   return new CaptureError({
     code: 'invalid_request',
     message: `\`cookies\` or \`storage_state\` ${message}.`,
@@ -240,7 +251,8 @@ export function waitUntilLoaded(page: OpenPage, { waitUntil: state }: CaptureOpt
 const IN_FLIGHT_MAX: Partial<Record<WaitUntil, number>> = { networkidle0: 0, networkidle2: 2 };
 
 async function reachState({ main, network }: OpenPage, state: WaitUntil, stop: AbortSignal): Promise<void> {
-  const isBroken = (): boolean => main.current !== null && (main.current.failure !== null || main.current.number > MAX_DOCUMENTS);
+  const isBroken = (): boolean =>
+    main.current !== null && (main.current.failure !== null || main.current.number > MAX_DOCUMENTS);
   await main.until(() => isBroken() || (main.current?.parsed === true && !main.navigating));
   if (state === 'domcontentloaded') return;
   const inFlightMax = IN_FLIGHT_MAX[state];
@@ -281,7 +293,8 @@ function failureOf({ session, main }: OpenPage, url: string, error: string): Cap
   if (error === 'net::ERR_ABORTED' && answer !== null) {
     if (answer.status >= 400) return refusedBy(answer.status, null);
     // The redirect leads to another program, such as a mail client.
-    if (answer.status >= 300) return failedNavigation({ url, lead: null, error: 'net::ERR_UNKNOWN_URL_SCHEME' }, session.captureProxy);
+    if (answer.status >= 300)
+      return failedNavigation({ url, lead: null, error: 'net::ERR_UNKNOWN_URL_SCHEME' }, session.captureProxy);
     if (answer.status === 204 || answer.status === 205) return nothingShown(answer.status);
     return notAPage(typeOf(answer.headers) || 'application/octet-stream');
   }
@@ -316,7 +329,8 @@ function notReached({ network, main, deadlines }: OpenPage, state: WaitUntil): C
 
 function advise(shown: DocumentState | null, state: WaitUntil): string {
   if (state === 'networkidle' && shown?.loaded === true) return '`wait_until: load` would not have waited for that.';
-  if (state !== 'domcontentloaded' && shown?.parsed === true) return '`wait_until: domcontentloaded` would not have waited for that.';
+  if (state !== 'domcontentloaded' && shown?.parsed === true)
+    return '`wait_until: domcontentloaded` would not have waited for that.';
   return 'No other `wait_until` would have been reached sooner; a longer `timeout` may help.';
 }
 
@@ -345,5 +359,8 @@ function describePending(pending: readonly PendingRequest[]): string {
 }
 
 export function keepsNavigating(): CaptureError {
-  return new CaptureError({ code: 'render_timeout', message: 'The page keeps navigating: it loaded one document after the other.' });
+  return new CaptureError({
+    code: 'render_timeout',
+    message: 'The page keeps navigating: it loaded one document after the other.',
+  });
 }

@@ -250,7 +250,9 @@ class MainDocument {
     });
     cdp.on('Network.responseReceived', ({ requestId, response }) => this.#onResponse(requestId, response));
     cdp.on('Network.loadingFinished', ({ requestId }) => this.#requests.delete(requestId));
-    cdp.on('Network.loadingFailed', ({ requestId, errorText }) => this.#onFailed(requestId, errorText || 'net::ERR_FAILED'));
+    cdp.on('Network.loadingFailed', ({ requestId, errorText }) =>
+      this.#onFailed(requestId, errorText || 'net::ERR_FAILED'),
+    );
   }
 
   /** Resolves once the test, called at each event, returns true. */
@@ -345,7 +347,15 @@ function withFragment({ url, urlFragment = '' }: { url: string; urlFragment?: st
 }
 
 /** Kinds that are ignored: streams stay open as long as the page, media loads as it plays, and reports only send data. */
-const IGNORED = new Set(['eventsource', 'websocket', 'media', 'signedexchange', 'ping', 'beacon', 'cspviolationreport']);
+const IGNORED = new Set([
+  'eventsource',
+  'websocket',
+  'media',
+  'signedexchange',
+  'ping',
+  'beacon',
+  'cspviolationreport',
+]);
 /** Kinds whose late responses change nothing visible. They are not waited for once they hang. */
 const PIXELS = new Set(['image', 'prefetch', 'manifest', 'texttrack', 'other']);
 /** Kinds that delay a page's load event. */
@@ -436,7 +446,8 @@ export class NetworkTracker {
     cdp.on('Network.loadingFailed', (event) => {
       log?.failed(event);
       const { requestId, errorText, canceled, blockedReason = '' } = event;
-      if (canceled !== true && !NO_FAILURES.has(blockedReason) && !NO_FAILURES.has(errorText)) this.#noteFailure(requestId);
+      if (canceled !== true && !NO_FAILURES.has(blockedReason) && !NO_FAILURES.has(errorText))
+        this.#noteFailure(requestId);
       this.#end(event.requestId);
     });
     cdp.on('Network.webSocketCreated', ({ requestId }) => this.#talks.add(requestId));
@@ -447,7 +458,8 @@ export class NetworkTracker {
   realTimeReason(): 'socket' | 'stream' | 'polling' | null {
     if (this.#talks.size > 0) return 'socket';
     const streamsSince = performance.now() - STREAM_AFTER_MS;
-    const isStream = ({ kind, answered, startedAt }: PendingRequest) => SCRIPTED.has(kind) && answered && startedAt < streamsSince;
+    const isStream = ({ kind, answered, startedAt }: PendingRequest) =>
+      SCRIPTED.has(kind) && answered && startedAt < streamsSince;
     if (this.pending().some(isStream)) return 'stream';
     return this.#polls ? 'polling' : null;
   }
@@ -496,7 +508,10 @@ export class NetworkTracker {
    */
   quiet(ms: number, signal: AbortSignal, inFlightMax = 0): Promise<void> {
     const since = () => (inFlightMax === 0 ? this.#lastActivityAt : this.#crowdedAt);
-    return this.#waiting.until(() => Math.max(since() + ms - performance.now(), this.#countsMs(NEVER, NEVER, inFlightMax)), signal);
+    return this.#waiting.until(
+      () => Math.max(since() + ms - performance.now(), this.#countsMs(NEVER, NEVER, inFlightMax)),
+      signal,
+    );
   }
 
   /** Resolves once only fonts that have exceeded their budget delay the page's load event. Never resolves if nothing delays it. */

@@ -15,7 +15,14 @@ import { source as scriptingSource } from '../in-page/scripting.js?bundled';
 import { type ClockScripts, dueMs } from '../launch/child-clocks.js';
 import { callIn, frameIds, runInFrame, runInFrames } from '../launch/frame-scripts.js';
 import { DocumentReplaced, type PageSession, unlessGone } from '../page-session.js';
-import { type ClockRun, type DocumentState, FONTS_BUDGET_MS, groupPending, LONG_POLL_AFTER_MS, type OpenPage } from './open-page.js';
+import {
+  type ClockRun,
+  type DocumentState,
+  FONTS_BUDGET_MS,
+  groupPending,
+  LONG_POLL_AFTER_MS,
+  type OpenPage,
+} from './open-page.js';
 
 /** The page's time between two checks of its requests, in ms. */
 const SLICE_MS = 100;
@@ -74,7 +81,11 @@ export function clockScripts(ask: string): ClockScripts {
 export async function holdClock({ cdp, world, clockEvent }: PageSession): Promise<void> {
   if (clockEvent === null) {
     const message = "`animate` needs the page's clock, which this server does not control (STILLFRAME_CLOCK).";
-    throw new CaptureError({ code: 'unsupported_option', message, details: { issues: [{ path: 'animate', message }] } });
+    throw new CaptureError({
+      code: 'unsupported_option',
+      message,
+      details: { issues: [{ path: 'animate', message }] },
+    });
   }
   await Promise.all([
     world.callAtStart('clock.hold', [clockEvent], { inFrames: true }),
@@ -164,7 +175,8 @@ export async function advanceTime(
       const nextMs = await runAhead(slice, draws);
       const restMs = leftMs - slice;
       // Nothing is due until the end. Without a frame there, a script that counts its frames does not reach its end on a busy machine.
-      if (restMs > 0 && nextMs > restMs && network.isIdle() && network.realTimeReason() === null) await runAhead(restMs, true);
+      if (restMs > 0 && nextMs > restMs && network.isIdle() && network.realTimeReason() === null)
+        await runAhead(restMs, true);
     }
     // The real time of a run ahead is part of the page's time.
     run.realTimeMs += Math.max(0, monotonicNow() - began - Math.max(0, run.aheadMs - aheadBefore));
@@ -187,7 +199,9 @@ async function runClocks(
   const order: RunRequest = { ask: clockEvent ?? '', ms, frame, draws, held, realMs };
   const frameExpression = callIn(runSource, 'runAhead', { ...order, draws: false });
   // A frame that goes away has nothing left to do.
-  const inFrames = (await frames.ids()).map((id) => runInFrame(cdp, id, frameExpression).then(dueMs, () => NOTHING_DUE));
+  const inFrames = (await frames.ids()).map((id) =>
+    runInFrame(cdp, id, frameExpression).then(dueMs, () => NOTHING_DUE),
+  );
   const inChildren = session.runClocks({ order: { ms, realMs }, frameExpression });
   const main = world.call('clock.runAhead', order);
   const ran = await deadlines.within(Promise.all([main, inChildren, ...inFrames]), leftMs);
@@ -229,14 +243,20 @@ async function untilRendererIdle({ session, deadlines, network }: TimedPage, ove
  * Freezes a page, so that consecutive pictures of it are equal: its scripts no longer run, media are paused, and animations
  * stop. The isolated world still works.
  */
-export async function stopPage(session: PageSession, { reduceMotion, fullPage, format, selector, clip }: CaptureOptions): Promise<void> {
+export async function stopPage(
+  session: PageSession,
+  { reduceMotion, fullPage, format, selector, clip }: CaptureOptions,
+): Promise<void> {
   const beyondView = fullPage || format === 'pdf' || selector !== null || clip !== null;
   await stopScripts(session, { isPrinted: format === 'pdf' });
   await session.world.call('freeze.freezePage', { motion: reduceMotion, beyondView });
 }
 
 /** Stops the scripts of a page and its frames, which are laid out as before, although they can run no scripts any more. */
-export async function stopScripts({ cdp, page, world, runInFrames: runInOthers }: PageSession, how: { isPrinted: boolean }): Promise<void> {
+export async function stopScripts(
+  { cdp, page, world, runInFrames: runInOthers }: PageSession,
+  how: { isPrinted: boolean },
+): Promise<void> {
   // Must precede the stop, after which our own timers do not run either.
   await world.call('readiness.allDecoded');
   const keep = callIn(scriptingSource, 'keep', how);
@@ -325,7 +345,8 @@ async function waitUntilIdle(page: OpenPage, ms: number, endsAt: number): Promis
   while (leftMs() > 0) {
     const shown = main.current;
     const first = await checkReadiness(page, leftMs(), true);
-    const refreshS = first === null || shown === null || shown === stayed ? null : await refreshDelayS(page, first, shown);
+    const refreshS =
+      first === null || shown === null || shown === stayed ? null : await refreshDelayS(page, first, shown);
     if (shown !== null && refreshS !== null) {
       if (!(await navigatesAway(page, shown, refreshS))) stayed = shown;
       continue;
@@ -362,7 +383,8 @@ async function waitUntilIdle(page: OpenPage, ms: number, endsAt: number): Promis
  * @returns ms of the page's time until anything is due
  */
 async function advance(page: OpenPage, ms: number, leftMs: () => number): Promise<number> {
-  const isCounting = async () => (await page.deadlines.within(page.world.call('readiness.isCounting'), leftMs())) === true;
+  const isCounting = async () =>
+    (await page.deadlines.within(page.world.call('readiness.isCounting'), leftMs())) === true;
   let { dueMs: nextMs, lateMs } = await advanceTime(page, ms, { realMs: leftMs() });
   for (let more = 0; more < COUNTING_MAX_MS && leftMs() > 0; more += ADVANCE_AGAIN_MS) {
     const isLate = more < ms && lateMs > LATE_MIN_MS && nextMs <= FRAME_EVERY_MS;
@@ -375,7 +397,11 @@ async function advance(page: OpenPage, ms: number, leftMs: () => number): Promis
 }
 
 /** Seconds until the page's refresh; null if it has none, has followed too many, or shows content until a later one. */
-async function refreshDelayS(page: OpenPage, { refreshAfterS }: Readiness, { number, response }: DocumentState): Promise<number | null> {
+async function refreshDelayS(
+  page: OpenPage,
+  { refreshAfterS }: Readiness,
+  { number, response }: DocumentState,
+): Promise<number | null> {
   const soonest = Math.min(refreshAfterS ?? Number.POSITIVE_INFINITY, refreshHeaderS(response?.headers.refresh ?? ''));
   if (soonest > WAITING_S || number > REFRESHES_FOLLOWED) return null;
   return soonest <= SOON_S || ((await waitingSign(page, LOOK_MAX_MS))?.sign ?? null) !== null ? soonest : null;
@@ -418,7 +444,11 @@ async function navigatesAway({ main, deadlines }: OpenPage, shown: DocumentState
 }
 
 /** @returns null if the page has navigated meanwhile */
-async function checkReadiness({ world, network, deadlines }: OpenPage, leftMs: number, first: boolean): Promise<Readiness | null> {
+async function checkReadiness(
+  { world, network, deadlines }: OpenPage,
+  leftMs: number,
+  first: boolean,
+): Promise<Readiness | null> {
   const pending = network.pending();
   const oldestFont = Math.min(...pending.filter(({ kind }) => kind === 'font').map(({ startedAt }) => startedAt));
   const budgets = {
@@ -478,7 +508,9 @@ export async function waitForContent(page: OpenPage): Promise<void> {
     }
     const ms = Math.min(CHECK_EVERY_MS, deadlines.leftMs());
     const began = monotonicNow();
-    const run = await unlessGone(advanceTime(page, ms, { realMs: Math.max(ms, Math.min(HOLD_MAX_MS, deadlines.leftMs())) }));
+    const run = await unlessGone(
+      advanceTime(page, ms, { realMs: Math.max(ms, Math.min(HOLD_MAX_MS, deadlines.leftMs())) }),
+    );
     time += run === null ? monotonicNow() - began : run.aheadMs + run.realTimeMs;
   }
 }
@@ -516,7 +548,10 @@ const STOP_MAX_MS = 500;
  * loading, so that the page can be captured without it. Does nothing if the page has loaded, or paints.
  * @throws DocumentReplaced
  */
-export async function dropStalledStyleSheets({ session, main, network, world, deadlines }: OpenPage, shown: DocumentState): Promise<void> {
+export async function dropStalledStyleSheets(
+  { session, main, network, world, deadlines }: OpenPage,
+  shown: DocumentState,
+): Promise<void> {
   while (main.current === shown && !shown.loaded) {
     const sheets = network.pending().filter(({ kind }) => kind === 'stylesheet');
     if (sheets.length === 0) return;

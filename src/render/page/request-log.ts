@@ -69,7 +69,15 @@ export class RequestLog {
     if (this.#document?.id === requestId) this.#document.status = status;
   }
 
-  finished({ requestId, timestamp, encodedDataLength }: { requestId: string; timestamp: number; encodedDataLength: number }): void {
+  finished({
+    requestId,
+    timestamp,
+    encodedDataLength,
+  }: {
+    requestId: string;
+    timestamp: number;
+    encodedDataLength: number;
+  }): void {
     const request = this.#requests.get(requestId);
     if (request === undefined) return;
     // The end of a worker's script has no time of its own (target-policy.ts).
@@ -78,13 +86,22 @@ export class RequestLog {
     this.#countOf(request.type).bytes += request.bytes;
   }
 
-  failed(event: { requestId: string; timestamp: number; errorText: string; canceled?: boolean; blockedReason?: string }): void {
+  failed(event: {
+    requestId: string;
+    timestamp: number;
+    errorText: string;
+    canceled?: boolean;
+    blockedReason?: string;
+  }): void {
     const request = this.#requests.get(event.requestId);
     if (request === undefined) return;
     request.endedAt = event.timestamp;
     // Chromium 156 names no error for an image with credentials.
     request.error = (event.errorText || event.blockedReason || 'net::ERR_FAILED').slice(0, FACT_NAME_MAX_CHARS);
-    request.cancelled = event.canceled === true || event.blockedReason === 'inspector' || event.errorText === 'net::ERR_BLOCKED_BY_CLIENT';
+    request.cancelled =
+      event.canceled === true ||
+      event.blockedReason === 'inspector' ||
+      event.errorText === 'net::ERR_BLOCKED_BY_CLIENT';
   }
 
   /** Forgets what an earlier document has requested. Called once a document replaces another. */
@@ -109,19 +126,23 @@ export class RequestLog {
     const slowest = all
       .flatMap((request) => {
         const { startedAt, endedAt, bytes } = request;
-        return endedAt === null ? [] : [{ ...described(request), ms: Math.round((endedAt - startedAt) * 1_000), bytes }];
+        return endedAt === null
+          ? []
+          : [{ ...described(request), ms: Math.round((endedAt - startedAt) * 1_000), bytes }];
       })
       .sort((a, b) => b.ms - a.ms);
-    const sum = (of: 'count' | 'bytes') => [...this.#counts.values()].reduce((total, counted) => total + counted[of], 0);
+    const sum = (of: 'count' | 'bytes') =>
+      [...this.#counts.values()].reduce((total, counted) => total + counted[of], 0);
     return {
       redirects: this.#way,
       requests: {
         count: sum('count'),
         bytes: sum('bytes'),
         by_type: Object.fromEntries([...this.#counts].sort(([, a], [, b]) => b.bytes - a.bytes)),
-        failed: failed
-          .slice(0, FAILED_MAX_ITEMS)
-          .map((request) => ({ ...described(request), ...(request.error === null || request.cancelled ? {} : { error: request.error }) })),
+        failed: failed.slice(0, FAILED_MAX_ITEMS).map((request) => ({
+          ...described(request),
+          ...(request.error === null || request.cancelled ? {} : { error: request.error }),
+        })),
         slowest: slowest.slice(0, SLOWEST_MAX_ITEMS),
       },
     };
@@ -132,7 +153,9 @@ export class RequestLog {
     this.#document = { id, url, status: null };
     if (from === null || from.url === url) return;
     const status = from.id === id ? redirected : from.status;
-    this.#way = [...this.#way, { url: plainUrl(from.url), ...(status === null ? {} : { status }) }].slice(-REDIRECTS_MAX_ITEMS);
+    this.#way = [...this.#way, { url: plainUrl(from.url), ...(status === null ? {} : { status }) }].slice(
+      -REDIRECTS_MAX_ITEMS,
+    );
   }
 
   #countOf(type: string): { count: number; bytes: number } {

@@ -130,7 +130,8 @@ export const WALL_SIGNS: readonly WallSigns[] = [
     wallHeader: 'x-sucuri-block',
     siteHeader: 'server: sucuri',
     wall: 'link[href*="sucuri-firewall-block"],link[href*="sucuri_firewall_block"]',
-    words: /^((access denied - )?sucuri (website firewall|cloudproxy)( - .*access denied)?|you are being redirected\.*)\n/i,
+    words:
+      /^((access denied - )?sucuri (website firewall|cloudproxy)( - .*access denied)?|you are being redirected\.*)\n/i,
   },
   {
     vendor: 'f5',
@@ -143,11 +144,24 @@ export const WALL_SIGNS: readonly WallSigns[] = [
     wall: 'script[src*="/.well-known/vercel/security/"]',
     words: /^vercel security checkpoint\n/i,
   },
-  { vendor: 'google', wall: 'form#captcha-form', words: /our systems have detected unusual traffic from your computer network/i },
+  {
+    vendor: 'google',
+    wall: 'form#captcha-form',
+    words: /our systems have detected unusual traffic from your computer network/i,
+  },
   { vendor: 'amazon', wall: 'form[action*="/errors/validateCaptcha"]' },
-  { vendor: 'ddos_guard', siteHeader: 'server: ddos-guard', part: 'script[src*="ddos-guard"],#ddg-captcha', words: /^ddos-guard\n/i },
+  {
+    vendor: 'ddos_guard',
+    siteHeader: 'server: ddos-guard',
+    part: 'script[src*="ddos-guard"],#ddg-captcha',
+    words: /^ddos-guard\n/i,
+  },
   { vendor: 'anubis', wall: '#anubis_challenge,script[src*="/.within.website/x/cmd/anubis/"]' },
-  { vendor: 'yandex', path: '/showcaptcha', wall: 'form[action*="/checkcaptcha"],#checkbox-captcha-form,.CheckboxCaptcha' },
+  {
+    vendor: 'yandex',
+    path: '/showcaptcha',
+    wall: 'form[action*="/checkcaptcha"],#checkbox-captcha-form,.CheckboxCaptcha',
+  },
   { vendor: 'alibaba', path: '/_____tmd_____/punish', wall: '#nc_1_wrapper,#baxia-punish' },
   { vendor: 'baidu', wall: 'script[src*="wappass.baidu.com"]' },
   { vendor: 'fastly', part: 'script[src*="/_fs-ch-"]', words: /^client challenge\n/i },
@@ -168,7 +182,11 @@ export const WALL_SIGNS: readonly WallSigns[] = [
   { vendor: 'crowdsec', words: /^crowdsec (captcha|ban|access forbidden)/i },
   { vendor: 'fortinet', words: /^(web page blocked|forti(web|gate)).*\n[\s\S]*attack id:?\s*\d+/i },
   { vendor: 'reddit', words: /you('ve| have) been blocked by network security|whoa there, pardner/i },
-  { vendor: 'tencent', captcha: '#tcaptcha_transform,iframe[src*="captcha.qq.com"],iframe[src*="captcha.gtimg.com"]', asks: ANY },
+  {
+    vendor: 'tencent',
+    captcha: '#tcaptcha_transform,iframe[src*="captcha.qq.com"],iframe[src*="captcha.gtimg.com"]',
+    asks: ANY,
+  },
   { vendor: 'geetest', captcha: '.geetest_captcha,.geetest_holder,.geetest_panel,.geetest_box', asks: ANY },
   { vendor: 'arkose', captcha: 'iframe[src*="arkoselabs.com"],iframe[src*="funcaptcha.com"]', asks: ANY },
   { vendor: 'radware', captcha: 'form[action*="perfdrive.com"],iframe[src*="perfdrive.com"]', asks: HUMAN },
@@ -180,12 +198,14 @@ export const WALL_SIGNS: readonly WallSigns[] = [
   },
   {
     vendor: 'hcaptcha',
-    captcha: '.h-captcha:not(button,[data-size="invisible"]),iframe[src*="hcaptcha.com"]:not([src*="invisible"],[src*="frame=challenge"])',
+    captcha:
+      '.h-captcha:not(button,[data-size="invisible"]),iframe[src*="hcaptcha.com"]:not([src*="invisible"],[src*="frame=challenge"])',
     asks: HUMAN,
   },
   {
     vendor: 'recaptcha',
-    captcha: '.g-recaptcha:not(button,[data-size="invisible"]),iframe[src*="/recaptcha/"]:not([src*="size=invisible"],[src*="/bframe"])',
+    captcha:
+      '.g-recaptcha:not(button,[data-size="invisible"]),iframe[src*="/recaptcha/"]:not([src*="size=invisible"],[src*="/bframe"])',
     asks: HUMAN,
   },
   {

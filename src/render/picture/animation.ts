@@ -13,7 +13,15 @@ import type { ImageBytes } from '../in-page/motion.js';
 import { advanceFrame, ChildFrames, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage, type PageSession } from '../page-session.js';
 import { findElement, paddedBox } from './element-picture.js';
-import { captureShot, FAST, measurePage, type Picture, type PictureOrder, type ShotClip, setDensity } from './region-picture.js';
+import {
+  captureShot,
+  FAST,
+  measurePage,
+  type Picture,
+  type PictureOrder,
+  type ShotClip,
+  setDensity,
+} from './region-picture.js';
 
 /** The real time that requests of the page may hold all frames together, in ms. */
 const HELD_MAX_MS = 3_000;
@@ -33,7 +41,11 @@ interface AnimationOrder extends Pick<PictureOrder, 'deadline' | 'encodes'> {
  * Takes and encodes the frames of a page whose clock is held.
  * @throws CaptureError `render_timeout`, `render_crashed`, `render_incomplete`, `unsupported_option`; DocumentReplaced
  */
-export async function takeAnimation(timed: TimedPage, options: CaptureOptions, order: AnimationOrder): Promise<Picture> {
+export async function takeAnimation(
+  timed: TimedPage,
+  options: CaptureOptions,
+  order: AnimationOrder,
+): Promise<Picture> {
   const { animate, deadline, encodes, ffmpeg, signal } = order;
   const { session } = timed;
   const begun = performance.now();
@@ -41,8 +53,14 @@ export async function takeAnimation(timed: TimedPage, options: CaptureOptions, o
   const { view, resize } = options;
   await setDensity(page, view, { scale: view.deviceScaleFactor });
   const region = await regionOf({ ...timed, options, page, deadline, encodes, begun });
-  await using store = await FrameStore.open(session.temporaryDir, { resize, count: frameCount(animate), debug: timed.debug });
-  await takeFrames(timed, { page, animate, deadline }, (at) => captureShot(page, FAST, region?.clip).then((png) => store.add(png, at)));
+  await using store = await FrameStore.open(session.temporaryDir, {
+    resize,
+    count: frameCount(animate),
+    debug: timed.debug,
+  });
+  await takeFrames(timed, { page, animate, deadline }, (at) =>
+    captureShot(page, FAST, region?.clip).then((png) => store.add(png, at)),
+  );
   const frames = await store.frames(animate.duration);
   const taken = performance.now();
   const { width, height } = frames;
@@ -144,7 +162,10 @@ async function imagesOf({ cdp, mainFrameId: frameId }: PageSession, page: Bounde
   const images: ImageBytes[] = [];
   let left = IMAGES_MAX_BYTES;
   for (const { url, mimeType, contentSize = 0 } of frameTree.resources) {
-    const mayMove = urls.has(url) && /^image\/(gif|webp|a?png|avif)$/.test(mimeType) && contentSize <= Math.min(IMAGE_MAX_BYTES, left);
+    const mayMove =
+      urls.has(url) &&
+      /^image\/(gif|webp|a?png|avif)$/.test(mimeType) &&
+      contentSize <= Math.min(IMAGE_MAX_BYTES, left);
     if (!mayMove) continue;
     // The browser may have dropped it.
     const got = await cdp.send('Page.getResourceContent', { frameId, url }).catch(() => null);

@@ -15,12 +15,16 @@ export async function checkPicture(page: OpenPage, picture: Picture, options: Ca
   const { world, deadlines, tolerance } = page;
   const showsAll = options.selector === null && options.clip === null && !options.omitBackground;
   // A white drawing is content, such as the empty sheet of a drawing program.
-  const isDrawn = async () => (await deadlines.within(world.call('blank.hasDrawnCanvas'), LOOK_MAX_MS).catch(() => TIMED_OUT)) === true;
-  const mayBeWhite = options.document === 'html' || options.format === 'pdf' || options.format === 'mp4' || picture.isMoving === true;
+  const isDrawn = async () =>
+    (await deadlines.within(world.call('blank.hasDrawnCanvas'), LOOK_MAX_MS).catch(() => TIMED_OUT)) === true;
+  const mayBeWhite =
+    options.document === 'html' || options.format === 'pdf' || options.format === 'mp4' || picture.isMoving === true;
   if (!mayBeWhite && showsAll) await refuseWhite(picture, isDrawn).catch((error: unknown) => tolerance.orThrow(error));
   const atLeast = (check: string, required: number | null, seen: number, unit: string) => {
     if (required === null || seen >= required) return;
-    tolerance.orThrow(incomplete(check, `the picture is ${seen} ${unit}, but at least ${required} were requested`, { required, seen }));
+    tolerance.orThrow(
+      incomplete(check, `the picture is ${seen} ${unit}, but at least ${required} were requested`, { required, seen }),
+    );
   };
   atLeast('min_capture_height', options.minCaptureHeight, picture.height, 'px high');
   atLeast('min_capture_bytes', options.minCaptureBytes, picture.content.byteLength, 'bytes');

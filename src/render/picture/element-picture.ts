@@ -27,8 +27,17 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
   };
   const region = await fitRegion(order, encoding.format, find, true);
   const { scrollY, viewHeight } = region.page;
-  const { apart } = await arrangeParts(order, region, { keep: 'none', down: Math.max(0, region.box.bottom - scrollY - viewHeight) });
-  return await takeRegion(order, region, { encoding, apart, algorithm: 'element', stoppedReason: 'element', truncated: false });
+  const { apart } = await arrangeParts(order, region, {
+    keep: 'none',
+    down: Math.max(0, region.box.bottom - scrollY - viewHeight),
+  });
+  return await takeRegion(order, region, {
+    encoding,
+    apart,
+    algorithm: 'element',
+    stoppedReason: 'element',
+    truncated: false,
+  });
 }
 
 /**
@@ -37,7 +46,11 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
  * @param how.index the number of visible matches before the element
  * @throws CaptureError `render_timeout` when the page stops responding, `render_crashed`, `navigation_failed`
  */
-export async function scrollToElement(timed: TimedPage, selector: string, how: ScrollOptions & { index?: number }): Promise<void> {
+export async function scrollToElement(
+  timed: TimedPage,
+  selector: string,
+  how: ScrollOptions & { index?: number },
+): Promise<void> {
   const page = boundedPage(timed.session, how.deadline + END_WAIT_MS);
   const before = await page.call('scroll.measure');
   const since = performance.now();
@@ -49,7 +62,9 @@ export async function scrollToElement(timed: TimedPage, selector: string, how: S
     if ('problem' in sighting) await page.call('scroll.step', { to: before.scrollY, left: before.scrollX });
   }
   if ('place' in sighting && sighting.place !== null) {
-    await (await locatorOf(timed.session, sighting.place)).scrollIntoViewIfNeeded({ timeout: FIND_MAX_MS }).catch(() => undefined);
+    await (await locatorOf(timed.session, sighting.place))
+      .scrollIntoViewIfNeeded({ timeout: FIND_MAX_MS })
+      .catch(() => undefined);
     await waitForReaction(timed, since);
     return await how.waitForIdle();
   }
@@ -72,7 +87,11 @@ export async function scrollToElement(timed: TimedPage, selector: string, how: S
 }
 
 /** Adds `padding` CSS px around the box, within the page. */
-export function paddedBox(box: ElementBox, padding: number, page: Pick<PageExtent, 'left' | 'top' | 'right' | 'pageHeight'>): ElementBox {
+export function paddedBox(
+  box: ElementBox,
+  padding: number,
+  page: Pick<PageExtent, 'left' | 'top' | 'right' | 'pageHeight'>,
+): ElementBox {
   return {
     left: Math.min(box.left, Math.max(page.left, box.left - padding)),
     top: Math.min(box.top, Math.max(page.top, box.top - padding)),
@@ -99,12 +118,15 @@ export async function findElement({ page, session, index = 0 }: PictureOrder, se
   const details = { check: 'selector', selector, seen: problem, matches };
   if (problem === 'frame_of_another_origin') {
     const { place, shown } = sighting;
-    const box = place === null ? null : await boxOfForeign(session, place, { shown, extent: await page.call('scroll.measure') });
+    const box =
+      place === null ? null : await boxOfForeign(session, place, { shown, extent: await page.call('scroll.measure') });
     if (box !== null) return box;
   }
   const isForeign = problem === 'frame_of_another_origin';
   const judged =
-    'judged' in sighting && sighting.judged < matches ? `none of the first ${sighting.judged} was visible` : 'none was visible';
+    'judged' in sighting && sighting.judged < matches
+      ? `none of the first ${sighting.judged} was visible`
+      : 'none was visible';
   const seen = problem === 'not_found' ? 'No element matched.' : `${matches} elements matched, ${judged}.`;
   throw new CaptureError({
     code: 'render_incomplete',
@@ -139,7 +161,10 @@ async function boxOfForeign(
   return right > left && bottom > top ? { left, top, right, bottom } : null;
 }
 
-async function locatorOf({ page, allowEvaluation }: PageSession, { frame, index, rest }: ForeignPlace): Promise<Locator> {
+async function locatorOf(
+  { page, allowEvaluation }: PageSession,
+  { frame, index, rest }: ForeignPlace,
+): Promise<Locator> {
   await allowEvaluation();
   const inside = page.locator(`css=${frame}`).nth(index).contentFrame();
   return inside

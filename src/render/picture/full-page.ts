@@ -9,7 +9,15 @@ import type { Expanding } from '../in-page/scrollers.js';
 import { frameIds, runInFrame } from '../launch/frame-scripts.js';
 import { advanceTime, resumePage, stopPage, type TimedPage } from '../page/page-clock.js';
 import { type Answer, type BoundedPage, boundedPage, callOnce } from '../page-session.js';
-import { fitDensity, fitRegion, measurePage, type Picture, type PictureOrder, type Region, takeRegion } from './region-picture.js';
+import {
+  fitDensity,
+  fitRegion,
+  measurePage,
+  type Picture,
+  type PictureOrder,
+  type Region,
+  takeRegion,
+} from './region-picture.js';
 
 /** The result of scrolling through a page. */
 export interface ScrollReport {
@@ -57,7 +65,11 @@ export interface ScrollOptions {
  * inner scrollers, unlocks scrolling, and stops at the end, a height limit, the deadline, or when nothing moves.
  * @throws CaptureError `render_timeout` when the page stops responding, `render_crashed`, `navigation_failed`
  */
-export async function scrollThrough(timed: TimedPage, options: CaptureOptions, how: ScrollOptions): Promise<ScrollReport> {
+export async function scrollThrough(
+  timed: TimedPage,
+  options: CaptureOptions,
+  how: ScrollOptions,
+): Promise<ScrollReport> {
   const page = boundedPage(timed.session, how.deadline + END_WAIT_MS);
   const first = boundedPage(timed.session, how.respondsBy ?? how.deadline);
   const expanding = { wide: options.fullWidth, tellsSize: timed.tellsSize };
@@ -69,14 +81,16 @@ export async function scrollThrough(timed: TimedPage, options: CaptureOptions, h
     ? { steps: 0, seen: start.pageHeight, isLate: false }
     : await scrollDown(timed, page, { options, start, deadline: how.deadline });
   if (steps > 0) {
-    for (const to of await page.call('looks.unseenAt')) if (monotonicNow() < how.deadline) await stepTo(timed, page, { to, options });
+    for (const to of await page.call('looks.unseenAt'))
+      if (monotonicNow() < how.deadline) await stepTo(timed, page, { to, options });
     await stepTo(timed, page, { to: 0, options });
   }
   // A page that draws for ever has had its wait.
   if (steps > 0 || start.pageHeight > start.viewHeight + 1) await how.waitForIdle();
   const { pageHeight } = await page.call('scroll.measure');
   const limit = heightLimit(pageHeight, { start, options });
-  if (isLate && seen < Math.min(pageHeight, limit)) return { captureHeight: seen, stoppedReason: 'time_limit', steps, lacksContent };
+  if (isLate && seen < Math.min(pageHeight, limit))
+    return { captureHeight: seen, stoppedReason: 'time_limit', steps, lacksContent };
   if (pageHeight > limit) return { captureHeight: limit, stoppedReason: 'max_height', steps, lacksContent };
   // A scroller that has grown since, while the document was scrolled, was not cut off.
   const hasGrown = pageHeight > start.pageHeight + 1;
@@ -95,7 +109,9 @@ async function expandFrames({ session, deadlines }: TimedPage, page: BoundedPage
     const answer = await deadlines.within(runInFrame(session.cdp, id, expression), FRAME_MAX_MS);
     return answer === TIMED_OUT ? null : (answer as Answer<'scrollers.expandInFrame'>);
   });
-  const frames = (await Promise.all(answers.map((answer) => answer.catch(() => null)))).filter((frame) => frame !== null);
+  const frames = (await Promise.all(answers.map((answer) => answer.catch(() => null)))).filter(
+    (frame) => frame !== null,
+  );
   let isCut = frames.length < places.length;
   for (const frame of frames) isCut = (await page.call('scrollers.growFrame', frame)) || isCut;
   return isCut;
@@ -103,11 +119,17 @@ async function expandFrames({ session, deadlines }: TimedPage, page: BoundedPage
 
 /** The columns of a picture in the page's full width, in CSS px. A page written from right to left begins at the right. */
 function pageColumns({ left, right }: Pick<PageExtent, 'left' | 'right'>) {
-  return left < 0 ? { left: Math.max(left, right - FULL_WIDTH_MAX_PX), right } : { left, right: Math.min(right, left + FULL_WIDTH_MAX_PX) };
+  return left < 0
+    ? { left: Math.max(left, right - FULL_WIDTH_MAX_PX), right }
+    : { left, right: Math.min(right, left + FULL_WIDTH_MAX_PX) };
 }
 
 /** The height to capture, in CSS px, of a page that may have grown since it was scrolled through. */
-export function capturedHeight({ stoppedReason, captureHeight }: ScrollReport, pageHeight: number, maxHeight: number | null): number {
+export function capturedHeight(
+  { stoppedReason, captureHeight }: ScrollReport,
+  pageHeight: number,
+  maxHeight: number | null,
+): number {
   const wanted = stoppedReason === 'end_of_page' ? pageHeight : Math.min(pageHeight, captureHeight);
   return Math.min(wanted, maxHeight ?? wanted);
 }
@@ -151,7 +173,8 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
     const seen = Math.abs(scrollY) + viewHeight;
     const isAtEnd = seen >= pageHeight - 1;
     const isOver = monotonicNow() >= deadline;
-    const isDone = seen >= pictureLimit(pageHeight, { start, options }) || stuck >= STUCK_STEPS || (isAtEnd && steps === 0);
+    const isDone =
+      seen >= pictureLimit(pageHeight, { start, options }) || stuck >= STUCK_STEPS || (isAtEnd && steps === 0);
     if (isDone || isOver) return { steps, seen, isLate: isOver && !isAtEnd };
     if (isAtEnd) {
       const mostMs = Math.min(END_WAIT_MS, Math.max(0, deadline - monotonicNow()));
@@ -167,7 +190,11 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
   }
 }
 
-async function stepTo(timed: TimedPage, page: BoundedPage, { to, options }: { to: number; options: CaptureOptions }): Promise<void> {
+async function stepTo(
+  timed: TimedPage,
+  page: BoundedPage,
+  { to, options }: { to: number; options: CaptureOptions },
+): Promise<void> {
   const since = performance.now();
   await page.call('scroll.step', { to });
   if (options.fullPageScrollDelay === null) await waitForReaction(timed, since);
@@ -231,7 +258,9 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
   });
   const { viewHeight, pageHeight } = region.page;
   const { top, bottom } = region.box;
-  const how = bySections ? { keep: 'page' as const, down: Math.max(0, bottom - viewHeight) } : { keep: 'view' as const, down: 0 };
+  const how = bySections
+    ? { keep: 'page' as const, down: Math.max(0, bottom - viewHeight) }
+    : { keep: 'view' as const, down: 0 };
   const { apart, isAll } = await arrangeParts(order, region, how);
   const hidesPart = (await page.call('transformedContent.hidesPart')) || (await page.call('scrollers.hidesContent'));
   const lacks = !isAll || hidesPart || scroll.lacksContent;
@@ -254,7 +283,11 @@ type Keep = 'page' | 'view' | 'none';
  * Moves the pinned elements of a page that was scrolled through, and finds what a part of it shows only at other scroll positions.
  * @returns `isAll` is false if the page lacks more than that
  */
-export async function arrangeParts(order: PictureOrder, { page: { scrollY: home }, box }: Region, how: { keep: Keep; down: number }) {
+export async function arrangeParts(
+  order: PictureOrder,
+  { page: { scrollY: home }, box }: Region,
+  how: { keep: Keep; down: number },
+) {
   const { page, debug } = order;
   await page.call('looks.keepMissing');
   await page.call('pin.place', { first: true, ...how });
@@ -266,7 +299,11 @@ export async function arrangeParts(order: PictureOrder, { page: { scrollY: home 
 }
 
 /** Lets the page show what it has at this scroll position, and stops it again. */
-async function showAt(order: PictureOrder, keep: Keep, { pictureHeight, at: top }: { pictureHeight: number; at: number }): Promise<void> {
+async function showAt(
+  order: PictureOrder,
+  keep: Keep,
+  { pictureHeight, at: top }: { pictureHeight: number; at: number },
+): Promise<void> {
   const { page, session, options, debug } = order;
   await page.call('pin.release');
   await resumePage(session);
@@ -278,7 +315,11 @@ async function showAt(order: PictureOrder, keep: Keep, { pictureHeight, at: top 
   await page.call('frames.endMotion');
   await stopPage(session, options);
   const { scrollY, viewHeight } = await page.call('scroll.measure');
-  await page.call('pin.place', { first: keep === 'none' || scrollY < 0.5, keep, down: Math.max(0, pictureHeight - scrollY - viewHeight) });
+  await page.call('pin.place', {
+    first: keep === 'none' || scrollY < 0.5,
+    keep,
+    down: Math.max(0, pictureHeight - scrollY - viewHeight),
+  });
   debug?.note({ step: 'shown_apart', scrollY, elements: await page.call('pin.roles') });
 }
 
@@ -286,5 +327,11 @@ function sideCut({ page, box }: Region): Pick<Picture, 'cut'> {
   const pageWidth = page.right - page.left;
   const shownWidth = box.right - box.left;
   if (pageWidth < shownWidth + 1) return {};
-  return { cut: { pageWidth: Math.round(pageWidth), shownWidth: Math.round(shownWidth), side: page.left < 0 ? 'left' : 'right' } };
+  return {
+    cut: {
+      pageWidth: Math.round(pageWidth),
+      shownWidth: Math.round(shownWidth),
+      side: page.left < 0 ? 'left' : 'right',
+    },
+  };
 }

@@ -51,11 +51,15 @@ export async function paintMask({ page, options }: MaskOrder, png: Buffer, place
     }))
     .filter((one) => one.right > one.left && one.bottom > one.top);
   if (rectangles.length === 0) return png;
-  const [red = 0, green = 0, blue = 0] = await sharp({ create: { width: 1, height: 1, channels: 3, background: options.maskColor } })
+  const [red = 0, green = 0, blue = 0] = await sharp({
+    create: { width: 1, height: 1, channels: 3, background: options.maskColor },
+  })
     .raw()
     .toBuffer();
   fill({ data, width, channels }, rectangles, Buffer.from([red, green, blue, 255].slice(0, channels)));
-  return await sharp(data, { raw: { width, height, channels }, limitInputPixels: false }).png({ compressionLevel: 1 }).toBuffer();
+  return await sharp(data, { raw: { width, height, channels }, limitInputPixels: false })
+    .png({ compressionLevel: 1 })
+    .toBuffer();
 }
 
 /** Part of a pixel by which computed edges may differ from whole ones. */

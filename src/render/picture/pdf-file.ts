@@ -35,7 +35,12 @@ export interface PrintOptions {
  */
 export async function printStream(page: Pick<BoundedPage, 'send'>, options: PrintOptions): Promise<Buffer> {
   const margins = { marginTop: 0, marginBottom: 0, marginLeft: 0, marginRight: 0 };
-  const printed = await page.send('Page.printToPDF', { printBackground: true, ...margins, ...options, transferMode: 'ReturnAsStream' });
+  const printed = await page.send('Page.printToPDF', {
+    printBackground: true,
+    ...margins,
+    ...options,
+    transferMode: 'ReturnAsStream',
+  });
   const handle = printed.stream ?? '';
   const parts: Buffer[] = [];
   try {
@@ -59,7 +64,8 @@ function explain(error: Error): never {
   throw new CaptureError({
     code: 'internal_error',
     status: 503,
-    message: "The browser could not keep the PDF: the server's temporary directory is full, or cannot be written to. Try again later.",
+    message:
+      "The browser could not keep the PDF: the server's temporary directory is full, or cannot be written to. Try again later.",
     retryAfterSeconds: 30,
     cause: error,
   });
@@ -101,7 +107,11 @@ export function withLanguage(pdf: Buffer, language: string): Buffer {
   const text = textOf(file, catalog);
   const content = text.slice(text.indexOf('<<')).trimEnd();
   if (/\/Lang\b/.test(content)) return pdf;
-  return replaceObject(file, catalog, Buffer.from(content.replace('/Type /Catalog', `/Type /Catalog\n/Lang (${language})`), 'latin1'));
+  return replaceObject(
+    file,
+    catalog,
+    Buffer.from(content.replace('/Type /Catalog', `/Type /Catalog\n/Lang (${language})`), 'latin1'),
+  );
 }
 
 export type PagePart = 'header' | 'footer';
@@ -162,7 +172,9 @@ function openPdf(bytes: Buffer): PdfFile {
   const tail = bytes.toString('latin1', Math.max(0, bytes.length - TAIL_BYTES));
   const table = Number(/startxref\s+(\d+)\s+%%EOF\s*$/.exec(tail)?.[1] ?? Number.NaN);
   if (Number.isNaN(table)) throw new Error('The PDF has no table of objects.');
-  const starts = Array.from(bytes.toString('latin1', table).matchAll(/^(\d{10}) \d{5} n/gm), ([, at]) => Number(at)).sort((a, b) => a - b);
+  const starts = Array.from(bytes.toString('latin1', table).matchAll(/^(\d{10}) \d{5} n/gm), ([, at]) =>
+    Number(at),
+  ).sort((a, b) => a - b);
   const objects = starts.map((start, nth) => {
     const number = Number.parseInt(bytes.toString('latin1', start, start + TAIL_BYTES), 10);
     return { number, start, end: starts[nth + 1] ?? table };
@@ -190,7 +202,12 @@ function replaceObject({ bytes, table }: PdfFile, object: PdfObject, content: Bu
     .toString('latin1', table)
     .replace(/^(\d{10})(?= \d{5} n)/gm, (at) => String(moved(Number(at))).padStart(10, '0'))
     .replace(/(startxref\s+)\d+(\s+%%EOF\s*)$/, `$1${moved(table)}$2`);
-  return Buffer.concat([bytes.subarray(0, object.start), written, bytes.subarray(object.end, table), Buffer.from(ends, 'latin1')]);
+  return Buffer.concat([
+    bytes.subarray(0, object.start),
+    written,
+    bytes.subarray(object.end, table),
+    Buffer.from(ends, 'latin1'),
+  ]);
 }
 
 async function readStream({ bytes }: PdfFile, { start, end }: PdfObject, part: PagePart): Promise<string> {
@@ -201,7 +218,9 @@ async function readStream({ bytes }: PdfFile, { start, end }: PdfObject, part: P
   const content = bytes.subarray(begin, begin + length);
   const isPacked = head.includes('/FlateDecode');
   const tooMuch = (error?: unknown) => refuseTooMuch(part, error);
-  const unpacked = isPacked ? await promisify(inflate)(content, { maxOutputLength: CONTENT_MAX_BYTES }).catch(tooMuch) : content;
+  const unpacked = isPacked
+    ? await promisify(inflate)(content, { maxOutputLength: CONTENT_MAX_BYTES }).catch(tooMuch)
+    : content;
   return unpacked.length > CONTENT_MAX_BYTES ? tooMuch() : unpacked.toString('latin1');
 }
 

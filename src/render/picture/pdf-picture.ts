@@ -76,7 +76,10 @@ export async function takePdf(order: PictureOrder, scroll: ScrollReport): Promis
 function printedPicture(
   { options, begun }: PictureOrder,
   content: Buffer,
-  printed: { pageHeight: number; stoppedReason: StoppedReason; truncated: boolean } & Pick<Picture, 'lacksContent' | 'fitted'>,
+  printed: { pageHeight: number; stoppedReason: StoppedReason; truncated: boolean } & Pick<
+    Picture,
+    'lacksContent' | 'fitted'
+  >,
 ): Picture {
   const { pageHeight, stoppedReason, truncated, ...found } = printed;
   const { width, height, pages } = readPdf(content);
@@ -129,7 +132,9 @@ async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Pi
   const names = await page.call('print.documentNames');
   const strips = await store.strips();
   const shot = performance.now();
-  const content = await encodes.run(strips.width * strips.height, () => pixelPdf(strips, { density: region.density, ...names }));
+  const content = await encodes.run(strips.width * strips.height, () =>
+    pixelPdf(strips, { density: region.density, ...names }),
+  );
   const { width, height } = readPdf(content);
   return {
     content,
@@ -167,7 +172,10 @@ async function pixelPdf(
     const rows = { top, height: Math.min(mostRows, strips.height - top) };
     // interface.md has `quality` for jpeg and webp only, so the request's is not used.
     const { content } = await encodeStrips(strips, encodingOf(defaultOptions(), 'jpeg'), rows);
-    const [width, height] = [strips.width, rows.height].map((px) => (px / density) * POINTS_PER_CSS_PX) as [number, number];
+    const [width, height] = [strips.width, rows.height].map((px) => (px / density) * POINTS_PER_CSS_PX) as [
+      number,
+      number,
+    ];
     document.addPage({ size: [width, height], margin: 0 });
     document.image(content, 0, 0, { width, height });
   }
@@ -184,7 +192,11 @@ const BEFORE_PRINT_MAX_MS = 2_000;
  * @param deadline ms by `monotonicNow`
  * @returns false for a page in which nothing can react, and which was not scrolled through either
  */
-export async function prepareToPrint(timed: TimedPage, { pdf, view }: CaptureOptions, deadline: number): Promise<boolean> {
+export async function prepareToPrint(
+  timed: TimedPage,
+  { pdf, view }: CaptureOptions,
+  deadline: number,
+): Promise<boolean> {
   const { session } = timed;
   const page = boundedPage(session, deadline);
   const emulate = async () => {
@@ -202,7 +214,11 @@ export async function prepareToPrint(timed: TimedPage, { pdf, view }: CaptureOpt
     if (isOnPaper(sheet) && width > 0) await setDensity(page, { ...view, width, isMobile: false });
   }
   await page.call('print.announce', 'beforeprint');
-  await advanceTime(timed, BEFORE_PRINT_MS, { realMs: BEFORE_PRINT_MAX_MS, sliceMs: BEFORE_PRINT_MS / 2, holds: false });
+  await advanceTime(timed, BEFORE_PRINT_MS, {
+    realMs: BEFORE_PRINT_MAX_MS,
+    sliceMs: BEFORE_PRINT_MS / 2,
+    holds: false,
+  });
   return true;
 }
 
@@ -215,7 +231,11 @@ async function keepDrawings(order: PictureOrder): Promise<void> {
   const pictures: string[] = [];
   for (const box of boxes) {
     const region = regionInView(order, await measurePage(page), box);
-    pictures.push((await takeBand(order, region, { from: box.top, to: box.bottom, mostPixels: BAND_PIXELS })).png.toString('base64'));
+    pictures.push(
+      (await takeBand(order, region, { from: box.top, to: box.bottom, mostPixels: BAND_PIXELS })).png.toString(
+        'base64',
+      ),
+    );
   }
   await page.call('undo.restore');
   for (const [index, png] of pictures.entries()) await page.call('print.showDrawing', index, png);
@@ -278,7 +298,11 @@ const MORE_ROOM = 1.1;
 async function printOnOne(
   order: PictureOrder,
   pdf: PdfOption,
-  { sheet, fit, print }: { sheet: Sheet; fit: Awaited<ReturnType<typeof fitWidth>>; print: (how: PdfOption) => Promise<Buffer> },
+  {
+    sheet,
+    fit,
+    print,
+  }: { sheet: Sheet; fit: Awaited<ReturnType<typeof fitWidth>>; print: (how: PdfOption) => Promise<Buffer> },
 ): Promise<Buffer> {
   const { page, options } = order;
   const scale = fit.fitted?.scale ?? fit.scale;
@@ -294,7 +318,10 @@ async function printOnOne(
     const printed = await print({ ...pdf, paper: { ...pdf.paper, height: Math.max(height, PDF_PAPER_INCHES.min) } });
     if (readPdf(printed).pages <= 1) return printed;
   }
-  throw refusedAs('pdf.single_page', `cannot be true for this page: it is higher than ${PDF_PAPER_INCHES.max} inches of paper`);
+  throw refusedAs(
+    'pdf.single_page',
+    `cannot be true for this page: it is higher than ${PDF_PAPER_INCHES.max} inches of paper`,
+  );
 }
 
 function toPrintOptions(pdf: PdfOption, scale: number, margins: Margins): PrintOptions {
@@ -304,7 +331,10 @@ function toPrintOptions(pdf: PdfOption, scale: number, margins: Margins): PrintO
     const mark = leavesOutOnFirst(pdf, part) ? `<style>#${part}{opacity:${FORM_OPACITY[part]}!important}</style>` : '';
     return mark + printTemplate(part, html, margins);
   };
-  const templates = { headerTemplate: templateOf('header', headerTemplate), footerTemplate: templateOf('footer', footerTemplate) };
+  const templates = {
+    headerTemplate: templateOf('header', headerTemplate),
+    footerTemplate: templateOf('footer', footerTemplate),
+  };
   return {
     ...(headerTemplate === null && footerTemplate === null ? {} : { displayHeaderFooter: true, ...templates }),
     printBackground: pdf.printBackground,
@@ -333,8 +363,13 @@ async function withFirstPage(printed: Buffer, pdf: PdfOption): Promise<Buffer> {
 
 const PARTS = ['header', 'footer'] as const;
 
-function leavesOutOnFirst({ headerTemplate, footerTemplate, firstPageHeader, firstPageFooter }: PdfOption, part: PagePart): boolean {
-  return part === 'header' ? headerTemplate !== null && !firstPageHeader : footerTemplate !== null && firstPageFooter === false;
+function leavesOutOnFirst(
+  { headerTemplate, footerTemplate, firstPageHeader, firstPageFooter }: PdfOption,
+  part: PagePart,
+): boolean {
+  return part === 'header'
+    ? headerTemplate !== null && !firstPageHeader
+    : footerTemplate !== null && firstPageFooter === false;
 }
 
 /**
@@ -358,13 +393,18 @@ function tooLong(leftMs: number): CaptureError {
 function asRefusal(error: unknown, { headerTemplate, footerTemplate }: PdfOption): unknown {
   const reason = error instanceof Error ? error.message : '';
   const isPlain = headerTemplate === null && footerTemplate === null;
-  const template = headerTemplate === null ? 'pdf.footer_template' : footerTemplate === null ? 'pdf.header_template' : 'pdf';
+  const template =
+    headerTemplate === null ? 'pdf.footer_template' : footerTemplate === null ? 'pdf.header_template' : 'pdf';
   const [, path, message] =
     (
       [
         [/page range/i, 'pdf.page_ranges', 'names pages that the document does not have'],
         [/content area is empty|invalid print parameters/i, 'pdf.margin', 'leaves no room on the paper'],
-        [/printing failed/i, isPlain ? null : template, 'has HTML that cannot be printed: templates load nothing from the network'],
+        [
+          /printing failed/i,
+          isPlain ? null : template,
+          'has HTML that cannot be printed: templates load nothing from the network',
+        ],
       ] as const
     ).find(([pattern]) => pattern.test(reason)) ?? [];
   return typeof path !== 'string' || message === undefined ? error : refusedAs(path, message, error);
@@ -415,7 +455,11 @@ function isOnPaper({ contentWidth }: Sheet): boolean {
 
 /** Lays the page out at this width, in CSS px, as on paper. */
 async function layOut({ page, options }: PictureOrder, width: number): Promise<void> {
-  await setDensity(page, { ...options.view, width: Math.max(1, Math.round(width)), isMobile: false }, { scale: MEASURE_SCALE });
+  await setDensity(
+    page,
+    { ...options.view, width: Math.max(1, Math.round(width)), isMobile: false },
+    { scale: MEASURE_SCALE },
+  );
 }
 
 /** The content's width in CSS px, with the page laid out at this width as on paper. */
@@ -461,7 +505,10 @@ function sizeOf(size: string | undefined, paper: PdfOption['paper']): PdfOption[
   const found = width !== undefined && height !== undefined ? { width, height } : named;
   const turn = words.find((word) => word === 'landscape' || word === 'portrait');
   if (turn === undefined) return found ?? null;
-  const [short, long] = [found ?? paper].flatMap((one) => [one.width, one.height]).sort((a, b) => a - b) as [number, number];
+  const [short, long] = [found ?? paper].flatMap((one) => [one.width, one.height]).sort((a, b) => a - b) as [
+    number,
+    number,
+  ];
   return turn === 'landscape' ? { width: long, height: short } : { width: short, height: long };
 }
 
@@ -497,16 +544,21 @@ const SIDES_OF: Record<string, Side[]> = {
 export function printTemplate(part: PagePart, html: string, margins: Margins): string {
   const own = ownSides(html);
   const edge = part === 'header' ? 'top' : 'bottom';
-  const rules = (['left', 'right'] as const).filter((side) => !own.has(side)).map((side) => `padding-${side}:${px(margins[side])}px`);
+  const rules = (['left', 'right'] as const)
+    .filter((side) => !own.has(side))
+    .map((side) => `padding-${side}:${px(margins[side])}px`);
   // 15pt is Chromium's own distance from the paper's edge.
-  if (!own.has(edge)) rules.push(`padding-${edge}:min(15pt,${px(Math.max(0, margins[edge] - LINE_PX / CSS_PX_PER_INCH))}px)`);
+  if (!own.has(edge))
+    rules.push(`padding-${edge}:min(15pt,${px(Math.max(0, margins[edge] - LINE_PX / CSS_PX_PER_INCH))}px)`);
   return `<style>#${part}{font-size:${FONT_SIZE_PX}px;${rules.join(';')}}</style>${html}`;
 }
 
 /** The sides on which the template's styles leave room, anywhere in the template. */
 function ownSides(html: string): Set<Side> {
   const own = new Set<Side>();
-  for (const [, side = '', text = ''] of html.matchAll(/(?<![\w-])(?:padding|margin)(?:-([a-z-]{3,12}))?\s{0,9}:([^;"'}<]{1,100})/gi)) {
+  for (const [, side = '', text = ''] of html.matchAll(
+    /(?<![\w-])(?:padding|margin)(?:-([a-z-]{3,12}))?\s{0,9}:([^;"'}<]{1,100})/gi,
+  )) {
     const values = text
       .replace(/!\s*important/i, '')
       .trim()

@@ -91,13 +91,21 @@ interface Fit {
  * does (decisions.md, render_diagnostics).
  * @param size CSS px at the page's own zoom
  */
-export function fitDensity({ width, height }: { width: number; height: number }, wanted: number, format: ImageFormat): Fit {
+export function fitDensity(
+  { width, height }: { width: number; height: number },
+  wanted: number,
+  format: ImageFormat,
+): Fit {
   const side = SIDE_MAX_PX[format];
   const most = Math.min(side / Math.max(width, height), Math.sqrt(PICTURE_MAX_PIXELS / (width * height)));
   if (most >= wanted) return { density: wanted, height, limited: false };
   // Densities in hundredths have whole pixels at least every hundred CSS px.
   const density = Math.min(wanted, Math.max(DENSITY_MIN, Math.floor(most * 100) / 100));
-  const fits = Math.min(height, Math.floor(side / density), Math.floor(PICTURE_MAX_PIXELS / (density * density * width)));
+  const fits = Math.min(
+    height,
+    Math.floor(side / density),
+    Math.floor(PICTURE_MAX_PIXELS / (density * density * width)),
+  );
   return { density, height: fits, limited: true };
 }
 
@@ -122,7 +130,10 @@ export async function setDensity(
     screenHeight: height,
     deviceScaleFactor: density,
     ...(scale === undefined ? {} : { scale }),
-    screenOrientation: { type: isMobile && !isTurned ? 'portraitPrimary' : 'landscapePrimary', angle: isTurned ? 90 : 0 },
+    screenOrientation: {
+      type: isMobile && !isTurned ? 'portraitPrimary' : 'landscapePrimary',
+      angle: isTurned ? 90 : 0,
+    },
   });
 }
 
@@ -308,11 +319,17 @@ export async function takeRegion(
     const final = encoding.format === 'jpeg' && part.inner === null ? finalShot(encoding) : null;
     const shot = await takeShot(order, final, part);
     const sized = Buffer.isBuffer(shot) ? shot : { ...shot, ...sizeOf(region) };
-    return { ...(await encodeShots(order, sized, encoding)), diagnostics: diagnosticsOf(region, { count: 1, whole: true }, how) };
+    return {
+      ...(await encodeShots(order, sized, encoding)),
+      diagnostics: diagnosticsOf(region, { count: 1, whole: true }, how),
+    };
   }
   await using store = await SectionStore.open(order.session.temporaryDir, encoding.transparent, order.debug);
   const taken = await takeRows(order, region, { store, apart, mostPixels });
-  return { ...(await encodeShots(order, await store.strips(), encoding)), diagnostics: diagnosticsOf(region, taken, how) };
+  return {
+    ...(await encodeShots(order, await store.strips(), encoding)),
+    diagnostics: diagnosticsOf(region, taken, how),
+  };
 }
 
 /** One shot, of the view by default. If possible, the browser encodes it in the requested format, and the result is a buffer. */
@@ -348,7 +365,9 @@ export async function encodeShots(
   onShot?.();
   const encoded = Buffer.isBuffer(shots)
     ? await readFinal(shots)
-    : await encodes.run(shots.width * shots.height, () => encodeAside(shots, encoding, { thread: encodes.thread, deadlines }));
+    : await encodes.run(shots.width * shots.height, () =>
+        encodeAside(shots, encoding, { thread: encodes.thread, deadlines }),
+      );
   return { ...encoded, timings: { begun, shoot: taken - begun, encode: performance.now() - taken } };
 }
 
@@ -427,7 +446,11 @@ function wholePixels(edge: number, density: number): number {
   return Math.floor(edge * density + ROUNDING) / density;
 }
 
-export function diagnosticsOf({ page, density, limited, isCut }: Region, taken: RowsTaken, how: RegionReason): RenderDiagnostics {
+export function diagnosticsOf(
+  { page, density, limited, isCut }: Region,
+  taken: RowsTaken,
+  how: RegionReason,
+): RenderDiagnostics {
   // A page that was cut earlier for another reason is not cut by the format, even if that has limited the density.
   const byFormat = isCut || (limited && !/limit|max/.test(how.stoppedReason));
   return {
@@ -445,7 +468,10 @@ export function diagnosticsOf({ page, density, limited, isCut }: Region, taken: 
  * @param rows.from the first row, in CSS px
  * @param rows.to the one after the last that is wanted
  */
-function bandEnd({ box, density }: Region, rows: { from: number; to: number; seen: ElementBox; mostPixels: number }): number {
+function bandEnd(
+  { box, density }: Region,
+  rows: { from: number; to: number; seen: ElementBox; mostPixels: number },
+): number {
   const { from, to, seen, mostPixels } = rows;
   const width = Math.min(box.right, seen.right) - Math.max(box.left, seen.left);
   const most = Math.min(seen.bottom - from, mostPixels / (Math.max(1, width) * density ** 2));
@@ -467,19 +493,32 @@ function stepOf(density: number): number {
 /** Whether one shot of the view shows a region. */
 function isInView(region: Region, { seen, mostPixels }: { seen: ElementBox; mostPixels: number }): boolean {
   const { right, top, bottom } = region.box;
-  return seen.right >= right - ROUNDING && bandEnd(region, { from: top, to: bottom, seen, mostPixels }) >= bottom - ROUNDING;
+  return (
+    seen.right >= right - ROUNDING && bandEnd(region, { from: top, to: bottom, seen, mostPixels }) >= bottom - ROUNDING
+  );
 }
 
 function partOf({ page, density }: Region, place: ElementBox, { view, seen, isBeyond }: Shown): ShotPart {
   // A blur of what is behind an element lacks what is outside of the clip (puppeteer#7392). At the end of a page, the scroll
   // position may be between two px; the view is then drawn at the next one, but not the clip (Chromium 156).
   const hasBlur = seen.top > view.top || seen.bottom < view.bottom;
-  const isWhole = page.zoom === 1 && (hasBlur || !isWholeNumber(view.left * density) || !isWholeNumber(view.top * density));
+  const isWhole =
+    page.zoom === 1 && (hasBlur || !isWholeNumber(view.left * density) || !isWholeNumber(view.top * density));
   const { left, top, right, bottom } = isWhole ? view : place;
   const px = (at: number) => Math.round(at * density);
   const size = { width: px(place.right) - px(place.left), height: px(place.bottom) - px(place.top) };
   return {
-    ...(isWhole ? {} : { clip: { x: page.origin.x + left, y: page.origin.y + top, width: right - left, height: bottom - top, isBeyond } }),
+    ...(isWhole
+      ? {}
+      : {
+          clip: {
+            x: page.origin.x + left,
+            y: page.origin.y + top,
+            width: right - left,
+            height: bottom - top,
+            isBeyond,
+          },
+        }),
     place: { left, top, right, bottom, ratio: density },
     inner: isWhole ? { left: px(place.left) - px(left), top: px(place.top) - px(top), ...size } : null,
   };

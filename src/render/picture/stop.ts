@@ -9,7 +9,11 @@ import type { PictureGroup } from './take-picture.js';
 const MOTION_MAX_MS = 1_000;
 
 /** Stops a page that has been scrolled as far as needed, unless its pictures move. */
-export async function stopForPictures(page: TimedPage, { options, scrolls }: Pick<PictureGroup, 'options' | 'scrolls'>, deadline: number) {
+export async function stopForPictures(
+  page: TimedPage,
+  { options, scrolls }: Pick<PictureGroup, 'options' | 'scrolls'>,
+  deadline: number,
+) {
   const { world } = page;
   if (options.clip !== null && !scrolls)
     await withinMotion(page, deadline, world.call('scrollers.expandAll', { wide: false, tellsSize: page.tellsSize }));

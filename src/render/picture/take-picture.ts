@@ -58,7 +58,9 @@ export interface PictureGroup {
  * the page most comes last.
  */
 export function groupPictures(ordered: readonly PictureOrdered[]): PictureGroup[] {
-  const planned = ordered.map((picture, place): PlannedPicture => ({ ...picture, place, kind: kindOf(picture.options) }));
+  const planned = ordered.map(
+    (picture, place): PlannedPicture => ({ ...picture, place, kind: kindOf(picture.options) }),
+  );
   const groups = new Map<number, PlannedPicture[]>();
   for (const picture of planned.toSorted((one, other) => KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind))) {
     const key = Math.min(KINDS.indexOf(picture.kind), SCROLLED);
@@ -208,7 +210,11 @@ function tooManyBytes(): CaptureError {
 }
 
 /** Undoes what was changed for a picture, so that the next one shows the page without it. */
-export async function undoPicture({ session }: OpenPage, { kind, options }: PlannedPicture, deadline: number): Promise<void> {
+export async function undoPicture(
+  { session }: OpenPage,
+  { kind, options }: PlannedPicture,
+  deadline: number,
+): Promise<void> {
   const page = boundedPage(session, deadline);
   if (options.omitBackground) await page.send('Emulation.setDefaultBackgroundColorOverride', {});
   if (kind === 'view' || kind === 'clip') return;
@@ -216,7 +222,11 @@ export async function undoPicture({ session }: OpenPage, { kind, options }: Plan
 }
 
 /** Runs a step of one picture: its failure names the picture, and it notes what was tolerated. */
-export async function noting(page: OpenPage, taken: Pick<TakenPicture, 'name' | 'tolerated'>, step: () => Promise<void>): Promise<void> {
+export async function noting(
+  page: OpenPage,
+  taken: Pick<TakenPicture, 'name' | 'tolerated'>,
+  step: () => Promise<void>,
+): Promise<void> {
   const { warnings } = page.tolerance;
   const before = warnings.length;
   await step().catch((error: unknown) => Promise.reject(naming(error, taken.name)));
@@ -250,7 +260,11 @@ interface TakeHow extends Pick<PictureOrder, 'deadline' | 'encodes' | 'arranged'
  * @throws CaptureError `render_incomplete` when the element is never visible, `invalid_request` for a selector that the
  * browser rejects, `render_timeout`, `render_crashed`, `navigation_failed`
  */
-export async function takePicture(timed: TimedPage, options: CaptureOptions, { scroll, animation, ...how }: TakeHow): Promise<Picture> {
+export async function takePicture(
+  timed: TimedPage,
+  options: CaptureOptions,
+  { scroll, animation, ...how }: TakeHow,
+): Promise<Picture> {
   const { animate } = options;
   if (animate !== null && animation !== undefined) return takeAnimation(timed, options, { ...animation, animate });
   const { deadline } = how;
@@ -260,10 +274,12 @@ export async function takePicture(timed: TimedPage, options: CaptureOptions, { s
   if (options.document === 'html') return takeMarkup(order);
   if (format === 'pdf' && options.pdf !== null) return takePagedPdf(order, options.pdf);
   if (format === 'pdf' && scroll !== null) return takePdf(order, scroll);
-  if (!isImageFormat(format)) throw new Error('A PDF needs a page that was scrolled through, and an animation is no single picture.');
+  if (!isImageFormat(format))
+    throw new Error('A PDF needs a page that was scrolled through, and an animation is no single picture.');
   const encoding = encodingOf(options, format);
   // Areas that the page does not paint stay transparent.
-  if (omitBackground) await page.send('Emulation.setDefaultBackgroundColorOverride', { color: { r: 0, g: 0, b: 0, a: 0 } });
+  if (omitBackground)
+    await page.send('Emulation.setDefaultBackgroundColorOverride', { color: { r: 0, g: 0, b: 0, a: 0 } });
   if (selector !== null) return takeElement(order, selector, encoding);
   if (clip !== null) return takeClip(order, { clip, isScrolled: scroll !== null, encoding });
   if (scroll !== null && options.fullPage) return takeFullPage(order, scroll, encoding);
@@ -275,7 +291,11 @@ export async function takePicture(timed: TimedPage, options: CaptureOptions, { s
  * Captures the current view, at once if it is not too large for that.
  * @param mostPixels the maximum number of pixels of one capture
  */
-export async function takeView(order: PictureOrder, encoding: Encoding, mostPixels = SHOT_MAX_PIXELS): Promise<Picture> {
+export async function takeView(
+  order: PictureOrder,
+  encoding: Encoding,
+  mostPixels = SHOT_MAX_PIXELS,
+): Promise<Picture> {
   const { page, options } = order;
   const { view } = options;
   const density = view.deviceScaleFactor;
@@ -334,7 +354,13 @@ async function takeClip(
   });
   const truncated = region.box.right < right - 0.5 || region.box.bottom < bottom - 0.5;
   const apart = isScrolled ? (await arrangeParts(order, region, { keep: 'view', down: 0 })).apart : undefined;
-  return await takeRegion(order, region, { encoding, apart, algorithm: 'native', stoppedReason: 'viewport', truncated });
+  return await takeRegion(order, region, {
+    encoding,
+    apart,
+    algorithm: 'native',
+    stoppedReason: 'viewport',
+    truncated,
+  });
 }
 
 function outside(clip: ClipOption, page: { width: number; height: number }): CaptureError {

@@ -6,7 +6,12 @@
 import { addAbortListener, EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaptureError } from '../../contract/capture-error.js';
-import { type CaptureOptions, captureRequestSchema, isOwnDocument, toCaptureOptions } from '../../contract/capture-request.js';
+import {
+  type CaptureOptions,
+  captureRequestSchema,
+  isOwnDocument,
+  toCaptureOptions,
+} from '../../contract/capture-request.js';
 import type { Egress, Passage } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { monotonicNow, unlessAborted } from '../deadlines.js';
@@ -16,7 +21,14 @@ import { type Emulation, emulationOf } from '../launch/emulation.js';
 import { type Executable, HOST } from '../launch/executable.js';
 import { type LaunchMode, launchSandboxed, SandboxMissing, type SandboxSetting } from '../launch/launch-mode.js';
 import { renderersSandboxed } from '../launch/process-table.js';
-import { profilesRoot, removeUnusedRoot, sweepAbandoned, sweepProfiles, sweepTemporary, temporaryDirOf } from '../launch/profile-dir.js';
+import {
+  profilesRoot,
+  removeUnusedRoot,
+  sweepAbandoned,
+  sweepProfiles,
+  sweepTemporary,
+  temporaryDirOf,
+} from '../launch/profile-dir.js';
 import { NoBrowser, type PageSession } from '../page-session.js';
 import { MemoryGuard } from './memory-guard.js';
 import type { OpenPageSession } from './open-page-session.js';
@@ -220,8 +232,10 @@ export class BrowserPool implements AsyncDisposable {
     this.#mode = mode;
     this.sandboxed = mode.sandbox && (renderersSandboxed(started.chromium.pid) ?? true);
     if (!this.sandboxed && sandbox === 'required') throw new SandboxMissing('its renderers have no seccomp filter');
-    if (!this.sandboxed && sandbox) log.warn({ reason: concession }, 'Chromium runs without its sandbox: this system does not allow it');
-    if (!sandbox && concession !== null) log.warn({ reason: concession }, 'Chromium runs as root: it could not be started as another user');
+    if (!this.sandboxed && sandbox)
+      log.warn({ reason: concession }, 'Chromium runs without its sandbox: this system does not allow it');
+    if (!sandbox && concession !== null)
+      log.warn({ reason: concession }, 'Chromium runs as root: it could not be started as another user');
     this.#serve(started);
     for (let count = 1; count < browsers; count++) this.#runInBackground(this.#startLater(count));
   }
@@ -231,7 +245,8 @@ export class BrowserPool implements AsyncDisposable {
     const age = describeAge(this.version);
     const found = { version: this.version, path: executable.path, source: executable.source };
     if (age === null) log.info(found, 'Chromium started');
-    else log.warn({ ...found, age }, 'Chromium is outdated: update it, or run: stillframe browser install --playwright');
+    else
+      log.warn({ ...found, age }, 'Chromium is outdated: update it, or run: stillframe browser install --playwright');
   }
 
   /** @param place the number of browsers that start before it */
@@ -243,7 +258,9 @@ export class BrowserPool implements AsyncDisposable {
 
   async #startAnother(): Promise<void> {
     for (let failures = 0; !this.#over; failures++) {
-      await sleep(RESTART_WAITS_MS[failures] ?? RESTART_WAIT_MAX_MS, undefined, { signal: this.#ended.signal }).catch(() => {});
+      await sleep(RESTART_WAITS_MS[failures] ?? RESTART_WAIT_MAX_MS, undefined, { signal: this.#ended.signal }).catch(
+        () => {},
+      );
       if (this.#over) return;
       try {
         return this.#serve(await this.#launch());
@@ -258,7 +275,14 @@ export class BrowserPool implements AsyncDisposable {
     if (mode === undefined) throw new Error('how browsers are to be confined is not known yet');
     const { executable, egress, clock = true, runDir, log } = this.options;
     const browser = await PooledBrowser.start({
-      launch: { executable, profiles: this.profiles, version: this.knownVersion, drawsOnDemand, ...mode, signal: this.#ended.signal },
+      launch: {
+        executable,
+        profiles: this.profiles,
+        version: this.knownVersion,
+        drawsOnDemand,
+        ...mode,
+        signal: this.#ended.signal,
+      },
       egress,
       clock,
       log,
@@ -394,13 +418,18 @@ export class BrowserPool implements AsyncDisposable {
     const emulation = this.#usual;
     const room = this.options.pagesPerBrowser - browser.active;
     if (!browser.live || room <= 0) return;
-    if (browser.warmCount >= room && browser.warmFor(emulation.key) === 0) this.#runInBackground(browser.drop(emulation.key));
+    if (browser.warmCount >= room && browser.warmFor(emulation.key) === 0)
+      this.#runInBackground(browser.drop(emulation.key));
     for (let count = browser.warmCount; count < room; count++) this.#runInBackground(browser.prepare(emulation));
   }
 }
 
 function begin(lease: PageLease, options: CaptureOptions, passage: CapturePassage): PageLease {
-  lease.session.captureProxy.begin({ proxy: options.proxy, target: isOwnDocument(options) ? null : options.url, ...passage });
+  lease.session.captureProxy.begin({
+    proxy: options.proxy,
+    target: isOwnDocument(options) ? null : options.url,
+    ...passage,
+  });
   return lease;
 }
 
@@ -410,10 +439,16 @@ function begin(lease: PageLease, options: CaptureOptions, passage: CapturePassag
  * @param live in a stable order
  * @returns null if there is no browser
  */
-export function chooseBrowser<T extends Candidate>(live: readonly T[], emulationKey: string, pagesPerBrowser: number): T | null {
+export function chooseBrowser<T extends Candidate>(
+  live: readonly T[],
+  emulationKey: string,
+  pagesPerBrowser: number,
+): T | null {
   const isFull = ({ active }: T) => Number(active >= pagesPerBrowser);
   const isCold = (browser: T) => Number(browser.warmFor(emulationKey) === 0);
-  const [best] = [...live].sort((a, b) => isFull(a) - isFull(b) || isCold(a) - isCold(b) || a.active - b.active || a.served - b.served);
+  const [best] = [...live].sort(
+    (a, b) => isFull(a) - isFull(b) || isCold(a) - isCold(b) || a.active - b.active || a.served - b.served,
+  );
   return best ?? null;
 }
 

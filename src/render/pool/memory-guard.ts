@@ -52,7 +52,10 @@ export class MemoryGuard implements Disposable {
     const isScarce = totalBytes > memoryBytes && largest.bytes > LARGE_BYTES;
     if (!isScarce && largest.bytes <= this.#processMaxBytes) return;
     const { browser, entry, bytes } = largest;
-    log.warn({ pid: entry.pid, role: entry.role, bytes, totalBytes }, 'a browser process used too much memory and was ended');
+    log.warn(
+      { pid: entry.pid, role: entry.role, bytes, totalBytes },
+      'a browser process used too much memory and was ended',
+    );
     this.#endedPid = entry.pid;
     // While total memory is scarce, the largest process may be within its own share.
     browser.endProcess(entry, bytes <= this.#processMaxBytes);

@@ -44,7 +44,11 @@ export interface PageHost {
  * @param captureProxy belongs to the page session from now on, unless this throws
  * @throws Playwright's Error, or CaptureError `render_crashed` if the page crashes, after closing everything but the proxy
  */
-export async function openPageSession(host: PageHost, emulation: Emulation, captureProxy: CaptureProxy): Promise<OpenPageSession> {
+export async function openPageSession(
+  host: PageHost,
+  emulation: Emulation,
+  captureProxy: CaptureProxy,
+): Promise<OpenPageSession> {
   const { chromium, renderers, temporaryDir, drawsOnDemand } = host;
   const chromiumVersion = chromium.browser.version();
   const context = await chromium.browser.newContext(contextOptions(emulation, captureProxy.port));
@@ -59,7 +63,9 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
     const onClose = () => lose(new Error('the page was closed'));
     page.once('close', onClose);
     const { cdp: taken, installClocks, ...targets } = await chromium.takeOver(await context.newCDPSession(page));
-    const frames = drawsOnDemand ? new FrameSource(taken, () => lose(new SharedLoss('a frame of the page did not end'))) : null;
+    const frames = drawsOnDemand
+      ? new FrameSource(taken, () => lose(new SharedLoss('a frame of the page did not end')))
+      : null;
     const cdp = frames?.session ?? taken;
     // Playwright 1.65 does not report a crash that precedes the end of `newPage`.
     cdp.on('Inspector.targetCrashed', () => lose(new Error('the renderer crashed')));
@@ -70,7 +76,9 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
     const preparing = Promise.all([
       cdp.send('Page.getFrameTree'),
       cdp.send('Inspector.enable'),
-      identity.metadata === null ? null : cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: `(${addChromeObject})()` }),
+      identity.metadata === null
+        ? null
+        : cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: `(${addChromeObject})()` }),
       clocks === null ? null : cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: clocks.frame }),
       world.install(),
     ]);
@@ -125,7 +133,10 @@ function contextOptions({ contextOptions, pageOptions }: Emulation, proxyPort: n
 }
 
 /** Applies the page options of an emulation to an open page. */
-export async function applyPageEmulation(session: OpenPageSession, pageOptions: Emulation['pageOptions']): Promise<void> {
+export async function applyPageEmulation(
+  session: OpenPageSession,
+  pageOptions: Emulation['pageOptions'],
+): Promise<void> {
   if (JSON.stringify(pageOptions) === JSON.stringify(session.pageOptions)) return;
   const { width, height, ...media } = pageOptions;
   await Promise.all([session.page.setViewportSize({ width, height }), session.page.emulateMedia(media)]);
@@ -162,6 +173,8 @@ export class Renderers {
   /** CPU time in ms by pid. */
   async #read(): Promise<Map<number, number>> {
     const { processInfo } = await this.browserSession.send('SystemInfo.getProcessInfo');
-    return new Map(processInfo.filter(({ type }) => type === 'renderer').map(({ id, cpuTime }) => [id, cpuTime * 1_000]));
+    return new Map(
+      processInfo.filter(({ type }) => type === 'renderer').map(({ id, cpuTime }) => [id, cpuTime * 1_000]),
+    );
   }
 }

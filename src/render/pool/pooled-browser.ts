@@ -8,7 +8,13 @@ import { RendererPriority } from '../launch/process-priority.js';
 import { type BrowserProcess, BrowserProcesses, isStoppedRenderer, killProcess } from '../launch/process-table.js';
 import { BROWSER_ROOM_BYTES } from '../launch/profile-dir.js';
 import { isClosed, pageCrashed, SharedLoss } from '../page-session.js';
-import { applyPageEmulation, type OpenPageSession, openPageSession, type PageHost, Renderers } from './open-page-session.js';
+import {
+  applyPageEmulation,
+  type OpenPageSession,
+  openPageSession,
+  type PageHost,
+  Renderers,
+} from './open-page-session.js';
 
 /** A browser that has not responded for this long counts as hung. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -76,7 +82,13 @@ export class PooledBrowser implements AsyncDisposable {
     const { clock, temporaryDir, launch } = options;
     this.lastAnswerAt = options.now();
     this.#lastPingAt = this.lastAnswerAt;
-    this.#host = { chromium, renderers: new Renderers(browserSession), clock, temporaryDir, drawsOnDemand: launch.drawsOnDemand };
+    this.#host = {
+      chromium,
+      renderers: new Renderers(browserSession),
+      clock,
+      temporaryDir,
+      drawsOnDemand: launch.drawsOnDemand,
+    };
     this.#processes = new BrowserProcesses(chromium.pid);
     this.#priority = new RendererPriority(launch.user);
     this.#watch = setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
@@ -88,7 +100,11 @@ export class PooledBrowser implements AsyncDisposable {
   static async start(options: PooledBrowserOptions): Promise<PooledBrowser> {
     const chromium = await ChromiumProcess.launch(options.launch);
     try {
-      return new PooledBrowser(options, chromium, await answerOf(chromium.browser.newBrowserCDPSession(), OPEN_TIMEOUT_MS));
+      return new PooledBrowser(
+        options,
+        chromium,
+        await answerOf(chromium.browser.newBrowserCDPSession(), OPEN_TIMEOUT_MS),
+      );
     } catch (error) {
       await chromium.kill();
       throw error;
@@ -179,7 +195,8 @@ export class PooledBrowser implements AsyncDisposable {
     if (session.frames === null || (await session.frames.stop()) || this.gone) return;
     await this.close(session);
     const draws = async () => await this.close(await this.#openAndDraw());
-    if (!this.gone && !(await succeedsWithin(draws(), { ms: ANSWER_TIMEOUT_MS, isPatient: true }))) this.#lose('the browser did not draw');
+    if (!this.gone && !(await succeedsWithin(draws(), { ms: ANSWER_TIMEOUT_MS, isPatient: true })))
+      this.#lose('the browser did not draw');
   }
 
   /** Closes a page session within 10 s, or kills the browser. May be called twice. */
@@ -194,7 +211,8 @@ export class PooledBrowser implements AsyncDisposable {
 
   /** Loses the browser, and thus its captures, if a process that all its pages need has ended or is stopped. */
   verify(): void {
-    const fault = this.#processes.fault() ?? (this.chromium.freeBytes() === null ? 'its profile directory is gone' : null);
+    const fault =
+      this.#processes.fault() ?? (this.chromium.freeBytes() === null ? 'its profile directory is gone' : null);
     if (fault !== null) this.#lose(fault);
   }
 
@@ -232,7 +250,11 @@ export class PooledBrowser implements AsyncDisposable {
   async #open(emulation: Emulation): Promise<OpenPageSession> {
     const captureProxy = await this.options.egress.openCaptureProxy();
     try {
-      const session = await answerOf(openPageSession(this.#host, emulation, captureProxy), OPEN_TIMEOUT_MS, this.#end.signal);
+      const session = await answerOf(
+        openPageSession(this.#host, emulation, captureProxy),
+        OPEN_TIMEOUT_MS,
+        this.#end.signal,
+      );
       this.#sessions.add(session);
       return session;
     } catch (error) {
@@ -246,7 +268,11 @@ export class PooledBrowser implements AsyncDisposable {
     const session = await this.#open(this.options.emulation);
     const clip = { x: 0, y: 0, width: 1, height: 1, scale: 1 };
     try {
-      await answerOf(session.cdp.send('Page.captureScreenshot', { format: 'png', clip }), OPEN_TIMEOUT_MS, this.#end.signal);
+      await answerOf(
+        session.cdp.send('Page.captureScreenshot', { format: 'png', clip }),
+        OPEN_TIMEOUT_MS,
+        this.#end.signal,
+      );
       return session;
     } catch (error) {
       await this.close(session);

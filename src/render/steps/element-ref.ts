@@ -10,7 +10,10 @@ import type { World } from '../page-session.js';
  */
 
 const SELECTOR_MAX_CHARS = 4_096;
-const searchSchema = z.union([z.object({ selector: z.string().max(SELECTOR_MAX_CHARS) }), z.object({ candidates: z.int().min(0) })]);
+const searchSchema = z.union([
+  z.object({ selector: z.string().max(SELECTOR_MAX_CHARS) }),
+  z.object({ candidates: z.int().min(0) }),
+]);
 
 /** The ref in a selector such as `e12-…` or `ref=e12-…`; null for any other selector. */
 export function refOf(selector: string): string | null {

@@ -61,7 +61,11 @@ const REASONS: [RegExp, reason: string, message: string][] = [
   [/element is not editable/, 'not_editable', 'it cannot be edited'],
   [/outside of the viewport/, 'out_of_view', 'it cannot be scrolled into view'],
   [/did not find some options/, 'no_option', 'it has no such option'],
-  [/not an? <(input|select)>|not a checkbox|Malformed value|cannot be filled/i, 'wrong_element', 'the element is of another kind'],
+  [
+    /not an? <(input|select)>|not a checkbox|Malformed value|cannot be filled/i,
+    'wrong_element',
+    'the element is of another kind',
+  ],
 ];
 
 /** A step cannot be carried out: a sentence about it, and a word for programs. */
@@ -108,7 +112,8 @@ export async function runSteps(page: OpenPage, how: StepsHow): Promise<void> {
  */
 export async function waitForFunction(page: OpenPage, expression: string): Promise<void> {
   const { deadlines } = page;
-  if (await untilTrue(page, { ms: deadlines.leftMs(), test: () => isTrue(page, expression, 'wait_for_function') })) return;
+  if (await untilTrue(page, { ms: deadlines.leftMs(), test: () => isTrue(page, expression, 'wait_for_function') }))
+    return;
   throw new CaptureError({
     code: 'render_timeout',
     message: `\`wait_for_function\` did not become true within \`timeout\` (${deadlines.timeout} ms).`,
@@ -139,7 +144,9 @@ async function runStep(page: OpenPage, running: Running): Promise<void> {
       return;
   }
   const locator = found(page, await selectorOf(page, step), { hidden: step.action === 'scroll_to' });
-  await untilFound(page, step, () => (step.action === 'scroll_to' ? locator.count().then(Boolean) : locator.isVisible()));
+  await untilFound(page, step, () =>
+    step.action === 'scroll_to' ? locator.count().then(Boolean) : locator.isVisible(),
+  );
   await actWhileTimePasses(page, running, (signal) => ACTIONS[step.action]?.(locator, step, { signal, timeout: 0 }));
 }
 
@@ -218,7 +225,10 @@ async function waitFor(page: OpenPage, { step, path }: Running): Promise<void> {
   else if (url !== undefined)
     await until(page, step, { test: async () => isAt(tab.url(), url), problem: 'the page is at another address' });
   else if (expression !== undefined)
-    await until(page, step, { test: () => isTrue(page, expression, `${path}.expression`), problem: 'the expression is not true' });
+    await until(page, step, {
+      test: () => isTrue(page, expression, `${path}.expression`),
+      problem: 'the expression is not true',
+    });
 }
 
 /** A pattern that begins with a slash has no origin. */
@@ -231,7 +241,11 @@ async function untilFound(page: OpenPage, step: Step, test: () => Promise<boolea
   await until(page, step, { test, problem: 'nothing visible matches the selector' });
 }
 
-async function until(page: OpenPage, step: Step, { test, problem }: { test: () => Promise<boolean>; problem: string }): Promise<void> {
+async function until(
+  page: OpenPage,
+  step: Step,
+  { test, problem }: { test: () => Promise<boolean>; problem: string },
+): Promise<void> {
   if (await untilTrue(page, { ms: patienceOf(page, step), test })) return;
   throw new StepProblem(step.action === 'wait_for' ? 'not_yet' : 'not_found', problem);
 }
@@ -313,7 +327,10 @@ async function pass(page: OpenPage, ms: number, realMs: number): Promise<number>
 }
 
 /** Waits for the requests that a step has caused, and follows a navigation to its end. */
-async function followEffects(page: OpenPage, { before, how }: { before: OpenPage['main']['current']; how: StepsHow }): Promise<void> {
+async function followEffects(
+  page: OpenPage,
+  { before, how }: { before: OpenPage['main']['current']; how: StepsHow },
+): Promise<void> {
   const { deadlines, network, world } = page;
   // The page asks for a navigation by the next frame; its request follows a little later.
   await deadlines.within(unlessGone(world.call('frames.passFrames', 1, FRAME_MAX_MS)), 2 * FRAME_MAX_MS);
@@ -345,7 +362,8 @@ function problemOf(error: unknown, { selector, hidden }: Step): StepProblem | Ca
   if (/abort|Timeout/i.test(error.name) || /aborted|Timeout \d+ms/i.test(message))
     return new StepProblem('not_ready', 'the element did not become ready');
   if (/Unknown key/.test(message)) return new StepProblem('unknown_key', 'there is no such key', 'invalid_request');
-  const isSelector = (selector ?? hidden) !== undefined && /selector|engine|Unexpected|parsing|InvalidSelector/i.test(message);
+  const isSelector =
+    (selector ?? hidden) !== undefined && /selector|engine|Unexpected|parsing|InvalidSelector/i.test(message);
   if (isSelector) return new StepProblem('invalid_selector', 'the selector is not valid', 'invalid_request');
   return new StepProblem('failed', 'the browser could not do it', 'render_incomplete');
 }
@@ -409,7 +427,11 @@ const QUALITY = 70;
  * A small webp of the view of a page whose capture has failed, without the secrets that were typed into it and what the request masks.
  * @returns null if the page does not allow it in time
  */
-export async function failurePicture(page: OpenPage, options: CaptureOptions, typed: readonly string[]): Promise<Buffer | null> {
+export async function failurePicture(
+  page: OpenPage,
+  options: CaptureOptions,
+  typed: readonly string[],
+): Promise<Buffer | null> {
   const { deadlines } = page;
   const leftMs = Math.min(PICTURE_MAX_MS, deadlines.endsAt - monotonicNow());
   const taken = await deadlines.within(

@@ -56,7 +56,11 @@ const NO_SOURCE: FoundSource = { kept: null, leaderId: null, isLeaderWaiting: fa
 /** The render in flight or the key was not in the state that was read, because another transaction has just changed it: try again. */
 const AGAIN = 'again';
 
-export async function accept(database: Database, vault: Vault, { job, rules }: { job: NewJob; rules: AcceptRules }): Promise<Acceptance> {
+export async function accept(
+  database: Database,
+  vault: Vault,
+  { job, rules }: { job: NewJob; rules: AcceptRules },
+): Promise<Acceptance> {
   const digests = digestsOf(vault, job);
   for (;;) {
     const acceptance = await database.transaction((queries) => decide(queries, vault, { job, rules, digests }));
@@ -89,10 +93,16 @@ export async function findLinkAnswer(
 }
 
 async function findByIdempotencyKey(queries: Queries, { accountId, idempotencyKey }: NewJob): Promise<FoundJob | null> {
-  return idempotencyKey === null ? null : await queries.one<FoundJob>(JOB_BY_IDEMPOTENCY_KEY, [accountId, idempotencyKey]);
+  return idempotencyKey === null
+    ? null
+    : await queries.one<FoundJob>(JOB_BY_IDEMPOTENCY_KEY, [accountId, idempotencyKey]);
 }
 
-async function decide(queries: Queries, vault: Vault, given: Omit<Entry, 'source'>): Promise<Acceptance | typeof AGAIN> {
+async function decide(
+  queries: Queries,
+  vault: Vault,
+  given: Omit<Entry, 'source'>,
+): Promise<Acceptance | typeof AGAIN> {
   const known = await findByIdempotencyKey(queries, given.job);
   if (known !== null) return answerKnown(vault, given.job, known);
   const found = await findSource(queries, given);
@@ -108,9 +118,15 @@ async function decide(queries: Queries, vault: Vault, given: Omit<Entry, 'source
   return knownNow === null ? refusal : answerKnown(vault, job, knownNow);
 }
 
-async function findSource(queries: Queries, { job, rules, digests }: Omit<Entry, 'source'>): Promise<FoundSource | typeof AGAIN> {
+async function findSource(
+  queries: Queries,
+  { job, rules, digests }: Omit<Entry, 'source'>,
+): Promise<FoundSource | typeof AGAIN> {
   if (digests.cache === null || job.cacheTtl === 0) return NO_SOURCE;
-  await queries.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCKS.cacheDigest, `${job.accountId} ${digests.cache}`]);
+  await queries.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [
+    LOCKS.cacheDigest,
+    `${job.accountId} ${digests.cache}`,
+  ]);
   const kept = await queries.one<Picture>(NEWEST_PICTURE, [job.accountId, digests.cache]);
   if (kept !== null && isUsable(kept, job, rules.missing)) return { ...NO_SOURCE, kept };
   const inFlight = await queries.one<{ id: string }>(IN_FLIGHT, [job.accountId, digests.cache]);
@@ -126,7 +142,8 @@ async function findSource(queries: Queries, { job, rules, digests }: Omit<Entry,
 /** Finds the job whose picture, or whose render in flight, answers a link; null if each would fail the link before its own timeout. */
 async function findForLink(queries: Queries, job: NewJob, source: FoundSource): Promise<Acceptance | null> {
   const { kept, leaderId } = source;
-  const sharing = leaderId === null ? null : await queries.one<{ id: string }>(SHARING, [leaderId, job.options.timeout]);
+  const sharing =
+    leaderId === null ? null : await queries.one<{ id: string }>(SHARING, [leaderId, job.options.timeout]);
   const id = kept?.jobId ?? sharing?.id;
   const found = id === undefined ? null : await queries.one<FoundJob>(JOB_BY_ID, [id]);
   if (found === null) return null;
@@ -134,7 +151,11 @@ async function findForLink(queries: Queries, job: NewJob, source: FoundSource): 
   return { kind: 'replayed', job: toSnapshot(found) };
 }
 
-async function promoteLeader(queries: Queries, { mode }: NewJob, { leaderId, isLeaderWaiting }: FoundSource): Promise<void> {
+async function promoteLeader(
+  queries: Queries,
+  { mode }: NewJob,
+  { leaderId, isLeaderWaiting }: FoundSource,
+): Promise<void> {
   if (leaderId !== null && mode === 'sync' && isLeaderWaiting) await promote(queries, leaderId);
 }
 
@@ -154,7 +175,9 @@ async function refuse(
     const refusal = refuseOverQuota(job, { quota: account.quota, ...(await sumsOf(queries, job, null)) });
     if (refusal !== null) return refusal;
   }
-  const limit = job.link ? ((await queries.one<{ linksLimit: number | null }>(LOCKED_LIMIT, [keyId]))?.linksLimit ?? null) : null;
+  const limit = job.link
+    ? ((await queries.one<{ linksLimit: number | null }>(LOCKED_LIMIT, [keyId]))?.linksLimit ?? null)
+    : null;
   if (limit === null) return null;
   const { used, reserved } = await sumsOf(queries, job, LINK_SUM + keyId);
   return refuseOverLinksLimit(job, { limit, used: used + reserved });
@@ -253,7 +276,11 @@ const INSERT_JOB = `WITH job AS (
       $33::bigint + ${MAX_DELIVERY_AGE_MS} FROM job WHERE $28::text IS NOT NULL)
   SELECT queue.paused FROM job CROSS JOIN queue`;
 
-function insertValues(vault: Vault, row: Omit<JobRow, 'seq'>, { job, rules, source: { kept, leaderId } }: Entry): unknown[] {
+function insertValues(
+  vault: Vault,
+  row: Omit<JobRow, 'seq'>,
+  { job, rules, source: { kept, leaderId } }: Entry,
+): unknown[] {
   const { webhook, options, link } = job;
   const delivery = webhook === null ? null : newDelivery(vault, job.id, { webhook, now: job.enqueuedAt });
   const isQueued = kept === null && leaderId === null;

@@ -18,7 +18,8 @@ const LOST_RACE = /^(40001|40P01|23503|23505)$/;
 /** Failures of the connection, resources or files, the operator's intervention, and locks or statements that timed out. */
 const UNAVAILABLE = /^(08...|53...|57...|58...|55P03|25006|25P0[23]|3D000|28...|E[A-Z_]+)$/;
 /** Messages of driver errors that have no code. */
-const DRIVER_MESSAGE = /timeout|Connection terminated|connection (error|is closed)|Client has encountered|not queryable|Cannot use a pool/i;
+const DRIVER_MESSAGE =
+  /timeout|Connection terminated|connection (error|is closed)|Client has encountered|not queryable|Cannot use a pool/i;
 
 /** Maximum number of concurrent statements of one node. */
 const POOL_CONNECTIONS = 10;
@@ -29,7 +30,8 @@ const ANSWER_TIMEOUT_MS = 20_000;
 /** How long a server that is suspended in a transaction may hold its locks, and how long others wait for them. */
 const HELD_TIMEOUT_MS = 4_000;
 /** Settings for a connection that may wait. A zero in its own settings would leave the limits of the role and the database. */
-export const NO_TIMEOUTS = 'SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0';
+export const NO_TIMEOUTS =
+  'SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0';
 /**
  * Settings of each connection, sent as a statement: a URL overrides connection parameters, and poolers refuse them. JIT costs more than it
  * saves. Plans are kept, so one made for a small table must not scan a large one.
@@ -101,7 +103,11 @@ export function clientSettings(url: string): pg.ClientConfig {
  * @throws StoreError for an invalid URL
  */
 export function openDatabase(url: string): Database {
-  const pool = new pg.Pool({ ...clientSettings(url), max: POOL_CONNECTIONS, onConnect: (client) => client.query(SETTINGS) });
+  const pool = new pg.Pool({
+    ...clientSettings(url),
+    max: POOL_CONNECTIONS,
+    onConnect: (client) => client.query(SETTINGS),
+  });
   // An idle connection that breaks is replaced by the next statement.
   pool.on('error', () => undefined);
   // Between two users of a connection nobody listens, and an unhandled error event would end the process.
@@ -118,7 +124,8 @@ export function openDatabase(url: string): Database {
 function queriesOf(send: (statement: pg.QueryConfig) => Promise<pg.QueryResult>): Queries {
   const sent = (text: string, values: readonly unknown[] = []) => send(named(text, values));
   return {
-    all: async <Found>(text: string, values?: readonly unknown[]) => (await sent(text, values)).rows.map((row) => toFields<Found>(row)),
+    all: async <Found>(text: string, values?: readonly unknown[]) =>
+      (await sent(text, values)).rows.map((row) => toFields<Found>(row)),
     async one<Found>(text: string, values?: readonly unknown[]) {
       const [row] = (await sent(text, values)).rows;
       return row === undefined ? null : toFields<Found>(row);
@@ -222,7 +229,10 @@ const OLDER = 'The database is of an older version of stillframe';
  * @throws StoreError if the database is of a version before 1.0.0, is older than this program and `isAllowed` is false, is not in UTF-8, or
  * is behind a pooler in transaction mode
  */
-export async function migrate(url: string, { migrationsDir, isAllowed }: { migrationsDir: string; isAllowed: boolean }): Promise<number> {
+export async function migrate(
+  url: string,
+  { migrationsDir, isAllowed }: { migrationsDir: string; isAllowed: boolean },
+): Promise<number> {
   const client = new pg.Client({ ...clientSettings(url), query_timeout: 0 });
   // The statement that fails reports the error as well.
   client.on('error', () => undefined);
@@ -282,7 +292,9 @@ async function refuseEncoding(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding');
   const encoding = rows[0]?.server_encoding;
   if (encoding === 'UTF8') return;
-  throw new StoreError(`The database of STILLFRAME_DATABASE_URL is encoded in ${encoding}: create it with ENCODING 'UTF8'.`);
+  throw new StoreError(
+    `The database of STILLFRAME_DATABASE_URL is encoded in ${encoding}: create it with ENCODING 'UTF8'.`,
+  );
 }
 
 /**
@@ -290,9 +302,13 @@ async function refuseEncoding(client: pg.Client): Promise<void> {
  * @throws StoreError if the database has migrations, but not the first one
  */
 async function lastApplied(client: pg.Client, first: string | undefined): Promise<number> {
-  const known = await client.query<{ table: string | null }>(`SELECT to_regclass('drizzle.__drizzle_migrations')::text AS table`);
+  const known = await client.query<{ table: string | null }>(
+    `SELECT to_regclass('drizzle.__drizzle_migrations')::text AS table`,
+  );
   if (known.rows[0]?.table == null) return 0;
-  const applied = await client.query<{ hash: string; at: number }>('SELECT hash, created_at AS at FROM drizzle.__drizzle_migrations');
+  const applied = await client.query<{ hash: string; at: number }>(
+    'SELECT hash, created_at AS at FROM drizzle.__drizzle_migrations',
+  );
   if (applied.rows.length > 0 && !applied.rows.some(({ hash }) => hash === first)) {
     throw new StoreError(
       `The database ${client.database} of STILLFRAME_DATABASE_URL was made before stillframe 1.0.0, and its data cannot be migrated: start with a new, empty database.`,

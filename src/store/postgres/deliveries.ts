@@ -65,12 +65,17 @@ export async function claimNextDelivery(
 
 /** Returns when a receiver with a free slot is ready next; null if none is. */
 export async function nextDeliveryDueAt(queries: Queries, perReceiver: number): Promise<number | null> {
-  const found = await queries.one<{ at: number | null }>(`SELECT min(ready_at) AS at FROM (${RECEIVERS}) ready`, [perReceiver]);
+  const found = await queries.one<{ at: number | null }>(`SELECT min(ready_at) AS at FROM (${RECEIVERS}) ready`, [
+    perReceiver,
+  ]);
   return found?.at ?? null;
 }
 
 /** Records an attempt. @returns false if it was recorded already, or the generation has changed */
-export function recordAttempt(database: Database, ...[held, outcome, now]: Parameters<DeliveryStore['recordAttempt']>): Promise<boolean> {
+export function recordAttempt(
+  database: Database,
+  ...[held, outcome, now]: Parameters<DeliveryStore['recordAttempt']>
+): Promise<boolean> {
   return database.transaction(async (queries) => {
     const receiver = await queries.one<Receiver>(
       `UPDATE deliveries SET node_id = NULL, ${SET_ATTEMPT} WHERE ${IS_HELD_DELIVERY} RETURNING account_id, origin`,
@@ -91,7 +96,10 @@ export function recordAttempt(database: Database, ...[held, outcome, now]: Param
  * Fails deliveries that are too old.
  * @returns their number
  */
-export async function expireDeliveries(database: Database, { now, limit }: { now: number; limit: number }): Promise<number> {
+export async function expireDeliveries(
+  database: Database,
+  { now, limit }: { now: number; limit: number },
+): Promise<number> {
   const expired = await database.all(
     `WITH expired AS (
       UPDATE deliveries SET state = 'failed', last_error = $3, due_at = NULL, next_attempt_at = NULL, expires_at = NULL
@@ -105,7 +113,12 @@ export async function expireDeliveries(database: Database, { now, limit }: { now
 }
 
 /** Makes an ended delivery due again, once per generation. */
-export async function redeliver(database: Database, jobId: string, generation: number, now: number): Promise<Redelivery> {
+export async function redeliver(
+  database: Database,
+  jobId: string,
+  generation: number,
+  now: number,
+): Promise<Redelivery> {
   const before = await findDelivery(database, jobId);
   if (before === null) return { kind: 'delivery_unavailable' };
   if (before.generation !== generation) return { kind: 'generation_changed' };

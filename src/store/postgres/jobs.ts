@@ -14,7 +14,16 @@ import {
   toProgress,
   UNREADABLE,
 } from '../rules/jobs.js';
-import type { Claim, ClaimedJob, EndedJob, FinishedCapture, JobClaim, JobStore, OwnClaims, UploadedPicture } from '../store.js';
+import type {
+  Claim,
+  ClaimedJob,
+  EndedJob,
+  FinishedCapture,
+  JobClaim,
+  JobStore,
+  OwnClaims,
+  UploadedPicture,
+} from '../store.js';
 import { openOrder, type Vault } from '../vault.js';
 import { type Database, HAS_LOCK, LOCKS, RELAXED } from './connect.js';
 
@@ -22,7 +31,12 @@ import { type Database, HAS_LOCK, LOCKS, RELAXED } from './connect.js';
  * Claims the next jobs: each from the account whose turn it is, synchronous before asynchronous, first in, first out (decisions.md, Jobs),
  * by the function `stillframe_claim` of drizzle-pg/0000_tables.sql. Claims that a crash of the database forgets are made again.
  */
-export async function claimNextJobs(database: Database, vault: Vault, claims: readonly JobClaim[], nodeId: string): Promise<ClaimedJob[]> {
+export async function claimNextJobs(
+  database: Database,
+  vault: Vault,
+  claims: readonly JobClaim[],
+  nodeId: string,
+): Promise<ClaimedJob[]> {
   const rows = await claimRows(database, claims, nodeId);
   const jobs: ClaimedJob[] = [];
   for (const [i, claim] of claims.slice(0, rows.length).entries()) {
@@ -121,7 +135,10 @@ export interface Announcement {
  * Records the names of artifacts before they are stored. The sweep of old objects finds those whose record a crash of the database loses.
  * @returns for each announcement whether its claim is still held
  */
-export async function announceArtifacts(database: Database, announcements: readonly Announcement[]): Promise<boolean[]> {
+export async function announceArtifacts(
+  database: Database,
+  announcements: readonly Announcement[],
+): Promise<boolean[]> {
   const held = await database.all<{ id: string }>(
     `WITH job AS (SELECT jobs.id, worker_id, attempts_made, given.name FROM ${RELAXED},
         unnest($1::text[], $2::text[], $3::int[], $4::text[]) AS given(id, worker, attempt, name)
@@ -149,7 +166,10 @@ function claimRows(database: Database, claims: readonly JobClaim[], nodeId: stri
         budget AS attempt_budget, enqueued AS enqueued_at, first_claimed AS first_claimed_at, due AS due_at, trace AS traceparent,
         order_sealed AS sealed
       FROM ${RELAXED}, stillframe_claim($1, $2, $3, $4, $5)`,
-    [...[first?.now, first?.leaseMs, claims.map(({ workerId }) => workerId), nodeId], claims.map(({ keptSlot = false }) => keptSlot)],
+    [
+      ...[first?.now, first?.leaseMs, claims.map(({ workerId }) => workerId), nodeId],
+      claims.map(({ keptSlot = false }) => keptSlot),
+    ],
   );
 }
 
@@ -214,9 +234,10 @@ async function renewLapsed(database: Database, own: OwnClaims, now: number): Pro
     ]);
   }
   for (const { deliveryId, generation, attempt } of own.deliveries) {
-    await database.run(`UPDATE deliveries SET claimed_until = $5::bigint WHERE ${IS_HELD_DELIVERY} AND claimed_until <= $4`, [
-      ...[deliveryId, generation, attempt, now, now + RENEWED_MS],
-    ]);
+    await database.run(
+      `UPDATE deliveries SET claimed_until = $5::bigint WHERE ${IS_HELD_DELIVERY} AND claimed_until <= $4`,
+      [...[deliveryId, generation, attempt, now, now + RENEWED_MS]],
+    );
   }
 }
 
@@ -234,7 +255,9 @@ async function pullForward(database: Database, now: number, horizon: number): Pr
      UPDATE jobs SET due_at = $1::bigint FROM entry WHERE jobs.seq = entry.seq AND jobs.state = 'delayed'`,
     times,
   );
-  await database.run('UPDATE jobs SET lease_expires_at = $1::bigint WHERE ended_at IS NULL AND lease_expires_at > $1', [horizon]);
+  await database.run('UPDATE jobs SET lease_expires_at = $1::bigint WHERE ended_at IS NULL AND lease_expires_at > $1', [
+    horizon,
+  ]);
   await database.run(
     `UPDATE deliveries SET due_at = $1::bigint, next_attempt_at = $1::bigint, expires_at = least(expires_at, $1::bigint + ${MAX_DELIVERY_AGE_MS})
       WHERE due_at > $2`,
@@ -291,7 +314,11 @@ export async function endJob(database: Database, held: Claim, ending: Ending): P
 }
 
 /** Corrects what the accounts of ended jobs are charged, and ends the first slice of their followers. */
-async function settleEnds(database: Database, ends: readonly ClaimEnd[], rows: readonly EndedRow[]): Promise<EndedJob[][]> {
+async function settleEnds(
+  database: Database,
+  ends: readonly ClaimEnd[],
+  rows: readonly EndedRow[],
+): Promise<EndedJob[][]> {
   const known = new Map(rows.map((row) => [row.id, row]));
   const times = new Map(ends.map(({ held, ending }) => [held.id, ending.now]));
   const released = rows.map((row) => ({ ...row, now: times.get(row.id) ?? 0 }));
@@ -300,7 +327,11 @@ async function settleEnds(database: Database, ends: readonly ClaimEnd[], rows: r
   return await Promise.all(ends.map(({ held }) => withFollowers(database, known.get(held.id), followed)));
 }
 
-async function withFollowers(database: Database, row: EndedRow | undefined, followed: ReadonlySet<string>): Promise<EndedJob[]> {
+async function withFollowers(
+  database: Database,
+  row: EndedRow | undefined,
+  followed: ReadonlySet<string>,
+): Promise<EndedJob[]> {
   if (row === undefined) return [];
   if (!followed.has(row.id)) return [toEnded(row, row)];
   const followers = await endFollowers(database, row.id).catch(() => []);
@@ -318,7 +349,8 @@ export async function endFollowers(database: Database, leaderId: string): Promis
   const leader = await database.one<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs job WHERE job.id = $1`, [leaderId]);
   if (leader === null || leader.endedAt === null) return null;
   const ended = await endSlice(database, leader);
-  const continued = leader.state === 'failed' && ended.length < SLICE_FOLLOWERS && (await continueFollowers(database, leader));
+  const continued =
+    leader.state === 'failed' && ended.length < SLICE_FOLLOWERS && (await continueFollowers(database, leader));
   return ended.length > 0 || continued ? ended.map((row) => toEnded(row, row)) : null;
 }
 
@@ -364,7 +396,9 @@ function furtherOf({ held, ending }: ClaimEnd): Values[] {
 }
 
 function failureOf({ held, ending }: ClaimEnd): Values[] {
-  return ending.state === 'failed' ? [[...claimValues(held, ending.now), ending.error, outcomeOf('failed', ending.error)]] : [];
+  return ending.state === 'failed'
+    ? [[...claimValues(held, ending.now), ending.error, outcomeOf('failed', ending.error)]]
+    : [];
 }
 
 function claimValues({ id, workerId, attempt }: Claim, now: number): Values {
@@ -422,7 +456,10 @@ const END_FOLLOWERS = concluding(
     RETURNING ${ENDED}, $6::text AS period, $7::text AS outcome, 0::bigint AS bytes`,
 );
 
-async function alreadyEnded(database: Database, { held: { id, workerId, attempt }, ending }: ClaimEnd): Promise<EndedRow | null> {
+async function alreadyEnded(
+  database: Database,
+  { held: { id, workerId, attempt }, ending }: ClaimEnd,
+): Promise<EndedRow | null> {
   return await database.one<EndedRow>(
     `SELECT ${ENDED_COLUMNS}, webhook_url IS NOT NULL AS has_webhook FROM jobs job
       WHERE job.id = $1 AND job.worker_id = $2 AND job.attempts_made = $3 AND job.state = $4 AND job.ended_at IS NOT NULL
@@ -477,7 +514,10 @@ function endSlice(database: Database, leader: JobRow): Promise<EndedRow[]> {
  */
 function continueFollowers(database: Database, leader: JobRow): Promise<boolean> {
   return database.transaction(async (queries) => {
-    await queries.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCKS.cacheDigest, `${leader.accountId} ${leader.cacheDigest}`]);
+    await queries.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [
+      LOCKS.cacheDigest,
+      `${leader.accountId} ${leader.cacheDigest}`,
+    ]);
     const inFlight = await queries.one<{ id: string; endedAt: number | null }>(
       `SELECT id, ended_at FROM jobs WHERE id = (${IN_FLIGHT}) FOR NO KEY UPDATE`,
       [leader.accountId, leader.cacheDigest],
@@ -493,7 +533,10 @@ function continueFollowers(database: Database, leader: JobRow): Promise<boolean>
     const next = inFlight?.id ?? first.id;
     if (inFlight === null) await queries.run(QUEUE_FOLLOWER, [first.id]);
     const following = inFlight === null ? others : remaining;
-    await queries.run('UPDATE jobs SET leader_id = $1 WHERE id = ANY($2)', [next, following.map((follower) => follower.id)]);
+    await queries.run('UPDATE jobs SET leader_id = $1 WHERE id = ANY($2)', [
+      next,
+      following.map((follower) => follower.id),
+    ]);
     if (following.some((follower) => follower.lane === 'prioritized')) await promote(queries, next);
     return true;
   });

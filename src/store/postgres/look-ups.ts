@@ -114,5 +114,8 @@ export async function webhookTotals(queries: Queries): Promise<{ delivered: numb
 }
 
 export async function nextDueAt(queries: Queries): Promise<number | null> {
-  return (await queries.one<{ at: number | null }>('SELECT min(due_at) AS at FROM queue_entries WHERE due_at IS NOT NULL'))?.at ?? null;
+  return (
+    (await queries.one<{ at: number | null }>('SELECT min(due_at) AS at FROM queue_entries WHERE due_at IS NOT NULL'))
+      ?.at ?? null
+  );
 }

@@ -125,7 +125,8 @@ export class ClusterNode implements AsyncDisposable {
       this.#emit({ kind: 'missed' });
     } catch (error) {
       if (this.#client !== null) this.#drop(this.#client);
-      if (!this.#wasUnavailable) this.#options.log.error({ err: error }, 'the database cannot be reached; it is tried again');
+      if (!this.#wasUnavailable)
+        this.#options.log.error({ err: error }, 'the database cannot be reached; it is tried again');
       this.#wasUnavailable = true;
       await this.#heartbeat(this.#options.queries).catch(() => undefined);
     }
@@ -184,7 +185,9 @@ class DatabaseClock {
     const tookMs = arrivedAt - sentAt;
     const offset = now - (sentAt + arrivedAt) / 2;
     // Samples that contradict the latest one date from before a jump of the database's clock, or from before this machine was suspended.
-    const agreeing = this.#samples.filter((known) => Math.abs(known.offset - offset) <= (known.tookMs + tookMs) / 2 + SLACK_MS);
+    const agreeing = this.#samples.filter(
+      (known) => Math.abs(known.offset - offset) <= (known.tookMs + tookMs) / 2 + SLACK_MS,
+    );
     this.#samples = [...agreeing, { offset, tookMs }].slice(-10);
   }
 
@@ -272,7 +275,8 @@ export class OtherNodes {
     const now = performance.now();
     const seen = nodes.map(({ id, seenAt, locked }) => {
       const before = this.#known.get(id);
-      if (before === undefined || before.seenAt !== seenAt) return [id, { seenAt, reportedAt: now, silentBeats: locked ? 0 : 1 }] as const;
+      if (before === undefined || before.seenAt !== seenAt)
+        return [id, { seenAt, reportedAt: now, silentBeats: locked ? 0 : 1 }] as const;
       return [id, { ...before, silentBeats: locked ? 0 : before.silentBeats + 1 }] as const;
     });
     this.#known = new Map(seen);

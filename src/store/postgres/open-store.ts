@@ -162,7 +162,11 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
     retryLater: (claim, dueAt, now, begunAt) => retryLater(database, claim, { dueAt, now, begunAt }),
     release: (claim) => release(database, claim),
     async recover(recovery) {
-      const { requeued, ended, failures } = await recover(database, { nodeId, lost: others.lost(), alive: others.alive() }, recovery);
+      const { requeued, ended, failures } = await recover(
+        database,
+        { nodeId, lost: others.lost(), alive: others.alive() },
+        recovery,
+      );
       notifyEnded(ended);
       if (requeued > 0) notifier.add({ kind: 'queued' });
       for (const error of failures) log.error({ err: error }, 'a job could not be recovered; it is tried again');
@@ -216,10 +220,14 @@ function engineSteps({ database, notifier }: Engine, node: ClusterNode | null): 
     now: node?.now ?? Date.now,
     keptClock: async () => null,
     keepClock: async () => true,
-    acceptClock: () => Promise.reject(new StoreError("With PostgreSQL the database's clock decides: there is nothing to accept.")),
+    acceptClock: () =>
+      Promise.reject(new StoreError("With PostgreSQL the database's clock decides: there is nothing to accept.")),
     watch: (listener) => node?.watch(listener),
     async endedAmong(ids) {
-      const ended = await database.all<{ id: string }>('SELECT id FROM jobs WHERE id = ANY($1) AND ended_at IS NOT NULL', [ids]);
+      const ended = await database.all<{ id: string }>(
+        'SELECT id FROM jobs WHERE id = ANY($1) AND ended_at IS NOT NULL',
+        [ids],
+      );
       return ended.map((job) => job.id);
     },
     nodes: () =>
@@ -246,10 +254,14 @@ function engineSteps({ database, notifier }: Engine, node: ClusterNode | null): 
 
 /** Checks that the key belongs to the database. */
 async function checkVault(database: Database, vault: Vault): Promise<void> {
-  await database.run(`INSERT INTO marks (name, value) VALUES ('vault', $1) ON CONFLICT (name) DO NOTHING`, [markOf(vault)]);
+  await database.run(`INSERT INTO marks (name, value) VALUES ('vault', $1) ON CONFLICT (name) DO NOTHING`, [
+    markOf(vault),
+  ]);
   const known = (await database.one<{ value: string }>(`SELECT value FROM marks WHERE name = 'vault'`))?.value ?? '';
   if (!recognizes(vault, known)) {
-    throw new StoreError('STILLFRAME_SECRET_KEY is not the key that this database was made with: give every server the same key.');
+    throw new StoreError(
+      'STILLFRAME_SECRET_KEY is not the key that this database was made with: give every server the same key.',
+    );
   }
   if (known !== markOf(vault)) await renewKey(database, vault);
 }

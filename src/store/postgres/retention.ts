@@ -14,7 +14,8 @@ export function retentionSteps(database: Database): RetentionStore {
   const names = async (text: string, values: readonly unknown[]) =>
     (await database.all<{ name: string }>(text, values)).map((row) => row.name);
   return {
-    findArtifact: (name) => database.one('SELECT name, bytes, sha256, created_at, gone_at FROM artifacts WHERE name = $1', [name]),
+    findArtifact: (name) =>
+      database.one('SELECT name, bytes, sha256, created_at, gone_at FROM artifacts WHERE name = $1', [name]),
     keepArtifact: async ({ name, bytes, sha256, createdAt, accountId }) => {
       await database.run(
         `WITH kept AS (INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data)
@@ -28,20 +29,25 @@ export function retentionSteps(database: Database): RetentionStore {
     // PostgreSQL's own autovacuum reuses the space.
     shrinkDatabase: async () => undefined,
     expireArtifacts: (rules) => expireArtifacts(database, rules),
-    announceFiles: async ({ name, jobId, accountId }) => (await database.run(ANNOUNCE_FILES, [name, jobId, accountId])) === 1,
+    announceFiles: async ({ name, jobId, accountId }) =>
+      (await database.run(ANNOUNCE_FILES, [name, jobId, accountId])) === 1,
     dueRemovals: (page) => names(DUE_REMOVALS, dueValues(page)),
-    forgetRemovals: async (removed) => void (await database.run('DELETE FROM removals WHERE name = ANY($1)', [removed])),
+    forgetRemovals: async (removed) =>
+      void (await database.run('DELETE FROM removals WHERE name = ANY($1)', [removed])),
     expireDeliveries: (rules) => expireDeliveries(database, rules),
     deleteJobs: ({ before, limit }) => inSlices(limit, SLICE_ROWS, (rows) => deleteSlice(database, before, rows)),
     keptArtifacts: async (asked) =>
       new Set(
-        await names(`SELECT name FROM artifacts WHERE name = ANY($1) AND gone_at IS NULL UNION ALL ${RECORDED_FILES} = ANY($1)`, [asked]),
+        await names(
+          `SELECT name FROM artifacts WHERE name = ANY($1) AND gone_at IS NULL UNION ALL ${RECORDED_FILES} = ANY($1)`,
+          [asked],
+        ),
       ),
     artifactNames: ({ after, limit }) =>
-      names('SELECT name FROM artifacts WHERE gone_at IS NULL AND name COLLATE "C" > $1 ORDER BY name COLLATE "C" LIMIT $2', [
-        after,
-        limit,
-      ]),
+      names(
+        'SELECT name FROM artifacts WHERE gone_at IS NULL AND name COLLATE "C" > $1 ORDER BY name COLLATE "C" LIMIT $2',
+        [after, limit],
+      ),
   };
 }
 
@@ -49,7 +55,9 @@ export function retentionSteps(database: Database): RetentionStore {
 export async function rollUp(database: Database): Promise<void> {
   for (let rows = ROLLED_UP_ROWS; rows === ROLLED_UP_ROWS; ) {
     rows = await database.transaction(async (queries) => {
-      const free = await queries.one<{ free: boolean }>('SELECT pg_try_advisory_xact_lock($1, 0) AS free', [LOCKS.sweep]);
+      const free = await queries.one<{ free: boolean }>('SELECT pg_try_advisory_xact_lock($1, 0) AS free', [
+        LOCKS.sweep,
+      ]);
       return free?.free === true ? await rollUpSlice(queries) : 0;
     });
   }
@@ -133,7 +141,8 @@ async function expire(queries: Queries, some: readonly string[], now: number): P
 async function markMissing(database: Database, name: string, now: number): Promise<boolean> {
   const names = await withOthers(database, [name]);
   const others = names.filter((other) => other !== name);
-  if (others.length > 0) await database.run('INSERT INTO removals (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING', [others]);
+  if (others.length > 0)
+    await database.run('INSERT INTO removals (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING', [others]);
   return (await markGone(database, names, now)).length > 0;
 }
 

@@ -149,7 +149,9 @@ export const jobs = pgTable(
     index('jobs_in_flight')
       .on(t.accountId, t.cacheDigest, t.seq)
       .where(sql`cache_digest IS NOT NULL AND ended_at IS NULL AND leader_id IS NULL`),
-    index('jobs_rendered').on(t.accountId, t.cacheDigest, t.renderedAt).where(sql`cache_digest IS NOT NULL AND rendered_at IS NOT NULL`),
+    index('jobs_rendered')
+      .on(t.accountId, t.cacheDigest, t.renderedAt)
+      .where(sql`cache_digest IS NOT NULL AND rendered_at IS NOT NULL`),
     index('jobs_unfinished').on(t.accountId).where(sql`ended_at IS NULL`),
     index('jobs_unfinished_of_key').on(t.keyId, t.seq).where(sql`ended_at IS NULL`),
     index('jobs_completed_of_key').on(t.keyId, t.seq).where(sql`data IS NOT NULL`),
@@ -160,8 +162,10 @@ export const jobs = pgTable(
   ],
 );
 
-export const removals = pgTable('removals', { name: bytewise().primaryKey(), jobId: text(), workerId: text(), attempt: integer() }, () =>
-  checks('removals'),
+export const removals = pgTable(
+  'removals',
+  { name: bytewise().primaryKey(), jobId: text(), workerId: text(), attempt: integer() },
+  () => checks('removals'),
 );
 
 /** A row per job that can be claimed now or later: narrow, since each claim deletes one. */
@@ -286,7 +290,9 @@ export const deliveries = pgTable(
   (t) => [
     ...checks('deliveries'),
     check('deliveries_node', sql`(claimed_until IS NULL) = (node_id IS NULL)`),
-    index('deliveries_waiting').on(t.accountId, t.origin, t.dueAt).where(sql`due_at IS NOT NULL AND claimed_until IS NULL`),
+    index('deliveries_waiting')
+      .on(t.accountId, t.origin, t.dueAt)
+      .where(sql`due_at IS NOT NULL AND claimed_until IS NULL`),
     index('deliveries_claimed_by').on(t.accountId, t.origin).where(sql`claimed_until IS NOT NULL`),
     index('deliveries_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
     index('deliveries_expiring').on(t.expiresAt).where(sql`expires_at IS NOT NULL`),

@@ -24,10 +24,18 @@ export const IS_HELD_DELIVERY = `delivery_id = $1 AND generation = $2 AND attemp
 /** Returns what a delivery of a new job is stored with, besides its job. */
 export function newDelivery(vault: Vault, jobId: string, { webhook, now }: { webhook: WebhookOptions; now: number }) {
   const { url, secret } = webhook;
-  return { deliveryId: newId('delivery', now), url, origin: new URL(url).origin, secret: vault.seal(secret, placeOf.webhook(jobId)) };
+  return {
+    deliveryId: newId('delivery', now),
+    url,
+    origin: new URL(url).origin,
+    secret: vault.seal(secret, placeOf.webhook(jobId)),
+  };
 }
 
-type ClaimedRow = Pick<DeliveryRow, 'jobId' | 'deliveryId' | 'generation' | 'attempts' | 'maxAttempts' | 'url' | 'secret'>;
+type ClaimedRow = Pick<
+  DeliveryRow,
+  'jobId' | 'deliveryId' | 'generation' | 'attempts' | 'maxAttempts' | 'url' | 'secret'
+>;
 
 /** Returns what an attempt needs; null if it cannot be signed. */
 export function toDueDelivery(vault: Vault, row: ClaimedRow, job: FoundJob | null): DueDelivery | null {
@@ -35,14 +43,31 @@ export function toDueDelivery(vault: Vault, row: ClaimedRow, job: FoundJob | nul
   const secret = openOrNull(vault, row.secret, placeOf.webhook(jobId));
   if (secret === null || job === null) return null;
   const { traceparent } = job;
-  return { deliveryId, jobId, generation, attempt: row.attempts + 1, maxAttempts, url, secret, job: toSnapshot(job), traceparent };
+  return {
+    deliveryId,
+    jobId,
+    generation,
+    attempt: row.attempts + 1,
+    maxAttempts,
+    url,
+    secret,
+    job: toSnapshot(job),
+    traceparent,
+  };
 }
 
 /** Returns the fields that an attempt changes, in the order of SET_ATTEMPT. */
 export function attemptFields(outcome: AttemptOutcome, now: number): unknown[] {
   const nextAttemptAt = outcome.kind === 'retry' ? outcome.nextAttemptAt : null;
   const state = outcome.kind === 'retry' ? 'pending' : outcome.kind;
-  return [outcome.status, 'error' in outcome ? outcome.error : null, now, state, nextAttemptAt, state === 'delivered' ? now : null];
+  return [
+    outcome.status,
+    'error' in outcome ? outcome.error : null,
+    now,
+    state,
+    nextAttemptAt,
+    state === 'delivered' ? now : null,
+  ];
 }
 
 /** Records an attempt. Parameters 1 to 3 are those of IS_HELD_DELIVERY, 4 to 9 those of `attemptFields`. */

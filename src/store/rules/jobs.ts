@@ -25,12 +25,17 @@ export function cacheDigestOf(vault: Vault, { cacheIdentity }: Pick<NewJob, 'cac
 /** Answers a submission whose idempotency key belongs to a known job. */
 export function answerKnown(vault: Vault, job: NewJob, known: FoundJob): Acceptance {
   const sameKey = known.keyId === job.keyId;
-  if (!sameKey || !vault.matches('identity', job.identity, known.identityDigest)) return { kind: 'conflict', jobId: known.id, sameKey };
+  if (!sameKey || !vault.matches('identity', job.identity, known.identityDigest))
+    return { kind: 'conflict', jobId: known.id, sameKey };
   return { kind: 'replayed', job: toSnapshot(known) };
 }
 
 /** Returns whether a picture answers a submission: it is neither deleted, nor older than the submission allows, nor missing. */
-export function isUsable({ goneAt, renderedAt, artifactName }: Picture, job: NewJob, missing: string | null = null): boolean {
+export function isUsable(
+  { goneAt, renderedAt, artifactName }: Picture,
+  job: NewJob,
+  missing: string | null = null,
+): boolean {
   return goneAt === null && job.enqueuedAt - renderedAt <= job.cacheTtl * 1000 && artifactName !== missing;
 }
 
@@ -38,7 +43,9 @@ export function isUsable({ goneAt, renderedAt, artifactName }: Picture, job: New
  * A job that uploads its picture shares no render, and is queued even if the picture is stored: it then uploads that one, and renders for
  * nobody.
  */
-export function queueUpload<Found extends Source, Given extends { job: NewJob; digests: Digests; source: Found }>(given: Given): Given {
+export function queueUpload<Found extends Source, Given extends { job: NewJob; digests: Digests; source: Found }>(
+  given: Given,
+): Given {
   const { job, digests, source } = given;
   const { upload } = job.options;
   if (upload === null) return given;
@@ -56,7 +63,10 @@ export function artifactsOf({ options }: NewJob, { artifactName, data }: Picture
 }
 
 /** Rejects a job when the queue is full, unless it is answered from a stored picture. */
-export function refuseWhenFull({ kept }: Source, { waiting, maxQueue }: { waiting: number; maxQueue: number }): Refusal {
+export function refuseWhenFull(
+  { kept }: Source,
+  { waiting, maxQueue }: { waiting: number; maxQueue: number },
+): Refusal {
   return kept === null && waiting >= maxQueue ? { kind: 'queue_full', waiting } : null;
 }
 
@@ -89,7 +99,10 @@ export function entered(
 /** @param found the newest picture, and the job that rendered it */
 export function linkAnswerOf(found: Picture | null, job: FoundJob | null, inFlight: boolean): LinkAnswer {
   if (found === null || found.goneAt !== null || job === null) return { picture: null, inFlight };
-  return { picture: { job: toSnapshot(job), renderedAt: found.renderedAt, artifactName: found.artifactName }, inFlight };
+  return {
+    picture: { job: toSnapshot(job), renderedAt: found.renderedAt, artifactName: found.artifactName },
+    inFlight,
+  };
 }
 
 /** No capture holds its slot for longer; a longer measurement means that the clock jumped. */
@@ -104,7 +117,10 @@ export const SLICE_FOLLOWERS = 50;
 /** StoredError, as JSON, of a job whose server ended on every attempt. */
 export const CRASHED = JSON.stringify(
   toStoredError(
-    new CaptureError({ code: 'render_crashed', message: 'The browser stopped while it rendered this page, on every attempt.' }),
+    new CaptureError({
+      code: 'render_crashed',
+      message: 'The browser stopped while it rendered this page, on every attempt.',
+    }),
   ),
 );
 /** StoredError, as JSON, of a job whose order cannot be decrypted. It fails, so that it does not block the queue. */
@@ -113,13 +129,36 @@ export const UNREADABLE = JSON.stringify(toStoredError(new Error('the order cann
 /** The fields of a job that a claim needs, with the number of attempts before it. */
 type Claimable = Pick<
   JobRow,
-  'id' | 'accountId' | 'requestId' | 'mode' | 'attemptsMade' | 'attemptBudget' | 'enqueuedAt' | 'firstClaimedAt' | 'dueAt' | 'traceparent'
+  | 'id'
+  | 'accountId'
+  | 'requestId'
+  | 'mode'
+  | 'attemptsMade'
+  | 'attemptBudget'
+  | 'enqueuedAt'
+  | 'firstClaimedAt'
+  | 'dueAt'
+  | 'traceparent'
 >;
 
-export function toClaimedJob(job: Claimable, options: CaptureOptions, { workerId, now }: { workerId: string; now: number }): ClaimedJob {
+export function toClaimedJob(
+  job: Claimable,
+  options: CaptureOptions,
+  { workerId, now }: { workerId: string; now: number },
+): ClaimedJob {
   const { id, accountId, requestId, mode, attemptBudget, enqueuedAt, dueAt, traceparent } = job;
   return {
-    ...{ id, accountId, requestId, mode, options, attemptBudget, enqueuedAt, dueAt, traceparent, workerId, claimedAt: now },
+    id,
+    accountId,
+    requestId,
+    mode,
+    options,
+    attemptBudget,
+    enqueuedAt,
+    dueAt,
+    traceparent,
+    workerId,
+    claimedAt: now,
     attempt: job.attemptsMade + 1,
     firstClaimedAt: job.firstClaimedAt ?? now,
   };
@@ -131,7 +170,10 @@ export function toProgress(given: number): number {
 }
 
 /** Returns how long a job held its slot, to correct what it was charged in advance; null if that is unknown. */
-export function slotTimeOf({ claimedAt, bookedMs }: Pick<JobRow, 'claimedAt' | 'bookedMs'>, now: number): number | null {
+export function slotTimeOf(
+  { claimedAt, bookedMs }: Pick<JobRow, 'claimedAt' | 'bookedMs'>,
+  now: number,
+): number | null {
   if (claimedAt === null || bookedMs === null) return null;
   const ms = now - claimedAt;
   return ms >= 0 && ms <= LONGEST_SLOT_MS ? ms : null;

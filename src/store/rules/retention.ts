@@ -40,7 +40,11 @@ export const ANNOUNCE_FILES = `INSERT INTO removals (name, job_id, worker_id, at
 export const RECORDED_FILES = `SELECT name FROM removals WHERE worker_id = '${FILES_OF_JOB}' AND name`;
 
 /** Runs slices until one is not full, with other writes in between. @returns the total */
-export async function inSlices(limit: number, sliceRows: number, slice: (limit: number) => Promise<number>): Promise<number> {
+export async function inSlices(
+  limit: number,
+  sliceRows: number,
+  slice: (limit: number) => Promise<number>,
+): Promise<number> {
   let done = 0;
   while (done < limit) {
     const wanted = Math.min(sliceRows, limit - done);

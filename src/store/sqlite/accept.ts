@@ -89,11 +89,18 @@ function findSharing(sql: Sql, leaderId: string, timeoutMs: number): string | nu
 
 function findSource(sql: Sql, job: NewJob, { digests, rules }: { digests: Digests; rules: AcceptRules }): FoundSource {
   const kept = findKept(sql, job, { cacheDigest: digests.cache, missing: rules.missing ?? null });
-  const leaderId = kept !== null || digests.cache === null || job.cacheTtl === 0 ? null : findInFlight(sql, job.accountId, digests.cache);
+  const leaderId =
+    kept !== null || digests.cache === null || job.cacheTtl === 0
+      ? null
+      : findInFlight(sql, job.accountId, digests.cache);
   return { kept, leaderId };
 }
 
-function findKept(sql: Sql, job: NewJob, rules: { cacheDigest: string | null; missing: string | null }): Picture | null {
+function findKept(
+  sql: Sql,
+  job: NewJob,
+  rules: { cacheDigest: string | null; missing: string | null },
+): Picture | null {
   if (rules.cacheDigest === null || job.cacheTtl === 0) return null;
   const found = sql.one<Picture>(NEWEST_PICTURE, [job.accountId, rules.cacheDigest]);
   return found !== null && isUsable(found, job, rules.missing) ? found : null;
@@ -128,9 +135,11 @@ function enter(sql: Sql, vault: Vault, { job, rules, digests, source }: Entry): 
   const row = newJobRow(job, digests, source);
   if (kept === null && leaderId === null) joinTurns(sql, job.accountId, job.enqueuedAt);
   insertJob(sql, row);
-  if (job.webhook !== null) insertDelivery(sql, vault, { job, webhook: job.webhook, maxAttempts: rules.webhookMaxAttempts });
+  if (job.webhook !== null)
+    insertDelivery(sql, vault, { job, webhook: job.webhook, maxAttempts: rules.webhookMaxAttempts });
   book(sql, job, kept === null ? 'pending' : 'settled');
-  if (kept === null) sql.run('INSERT INTO orders (job_id, sealed) VALUES ($1, $2)', [job.id, sealOrder(vault, job.id, job.options)]);
+  if (kept === null)
+    sql.run('INSERT INTO orders (job_id, sealed) VALUES ($1, $2)', [job.id, sealOrder(vault, job.id, job.options)]);
   else {
     countOutcome(sql, job.accountId, periodOf(job.enqueuedAt), 'completed');
     announceDelivery(sql, job.id, { event: 'capture.completed', now: job.enqueuedAt });

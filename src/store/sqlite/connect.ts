@@ -99,5 +99,7 @@ function openDatabase(file: string, mayBeNew: boolean): Db {
 function checkVersion(db: Db): void {
   const version = String(db.prepare('SELECT sqlite_version()').pluck().get());
   if (version.localeCompare(SQLITE_FLOOR, 'en', { numeric: true }) >= 0) return;
-  throw new StoreError(`SQLite ${version} is too old, ${SQLITE_FLOOR} or newer is needed: reinstall stillframe's dependencies (npm ci).`);
+  throw new StoreError(
+    `SQLite ${version} is too old, ${SQLITE_FLOOR} or newer is needed: reinstall stillframe's dependencies (npm ci).`,
+  );
 }

@@ -99,7 +99,10 @@ export function outdatedAt(db: Db, migrationsDir: string): number | null {
   return applied > 0 && missing.length > 0 ? applied : null;
 }
 
-function readJournal(db: Db, migrationsDir: string): { applied: number; missing: ReturnType<typeof readMigrationFiles> } {
+function readJournal(
+  db: Db,
+  migrationsDir: string,
+): { applied: number; missing: ReturnType<typeof readMigrationFiles> } {
   const migrations = readMigrationFiles({ migrationsFolder: migrationsDir });
   const known = migrations.map((migration) => migration.hash);
   const hasJournal = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = '${JOURNAL}'`).get() !== undefined;
@@ -149,7 +152,9 @@ export async function backup(databaseFile: string, file: string): Promise<Backed
   try {
     closeSync(openSync(draft, 'wx', 0o600));
     source.exec('BEGIN');
-    const artifacts = source.prepare<[], BackedUp['artifacts'][number]>('SELECT name, bytes FROM artifacts WHERE gone_at IS NULL').all();
+    const artifacts = source
+      .prepare<[], BackedUp['artifacts'][number]>('SELECT name, bytes FROM artifacts WHERE gone_at IS NULL')
+      .all();
     await source.backup(draft);
     chmodSync(draft, 0o600);
     sync(draft);

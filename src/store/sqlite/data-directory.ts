@@ -69,7 +69,9 @@ function readKey(file: string): Buffer | null {
     return readFileSync(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw new StoreError(`${file} cannot be read (${(error as Error).message}): it holds the key that encrypts stored secrets.`);
+    throw new StoreError(
+      `${file} cannot be read (${(error as Error).message}): it holds the key that encrypts stored secrets.`,
+    );
   }
 }
 

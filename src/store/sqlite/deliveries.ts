@@ -24,7 +24,8 @@ import type { Sql } from './connection.js';
 import { add } from './ledger.js';
 
 /** Makes a delivery due at a time, and until it expires. */
-export const dueAt = (time: string) => `due_at = ${time}, next_attempt_at = ${time}, expires_at = ${time} + ${MAX_DELIVERY_AGE_MS}`;
+export const dueAt = (time: string) =>
+  `due_at = ${time}, next_attempt_at = ${time}, expires_at = ${time} + ${MAX_DELIVERY_AGE_MS}`;
 
 export function insertDelivery(
   sql: Sql,
@@ -40,7 +41,11 @@ export function insertDelivery(
 }
 
 /** Makes the delivery of an ended job due now. @returns false if there is none */
-export function announceDelivery(sql: Sql, jobId: string, { event, now }: { event: WebhookEvent; now: number }): boolean {
+export function announceDelivery(
+  sql: Sql,
+  jobId: string,
+  { event, now }: { event: WebhookEvent; now: number },
+): boolean {
   const receiver = sql.one<ReceiverKey>(
     `UPDATE deliveries SET event = $2, ${dueAt('$3')} WHERE job_id = $1 AND event IS NULL RETURNING account_id, origin`,
     [jobId, event, now],
@@ -50,7 +55,11 @@ export function announceDelivery(sql: Sql, jobId: string, { event, now }: { even
 }
 
 /** Claims the most overdue delivery of the next receiver. */
-export function claimNextDelivery(sql: Sql, vault: Vault, claim: Parameters<DeliveryStore['claimNextDelivery']>[0]): DueDelivery | null {
+export function claimNextDelivery(
+  sql: Sql,
+  vault: Vault,
+  claim: Parameters<DeliveryStore['claimNextDelivery']>[0],
+): DueDelivery | null {
   for (;;) {
     const receiver = nextReceiver(sql, claim);
     if (receiver === null) return null;
@@ -74,10 +83,10 @@ export function recordAttempt(
   { deliveryId, generation, attempt }: HeldDelivery,
   { outcome, now }: { outcome: AttemptOutcome; now: number },
 ): boolean {
-  const receiver = sql.one<ReceiverKey>(`UPDATE deliveries SET ${SET_ATTEMPT} WHERE ${IS_HELD_DELIVERY} RETURNING account_id, origin`, [
-    ...[deliveryId, generation, attempt],
-    ...attemptFields(outcome, now),
-  ]);
+  const receiver = sql.one<ReceiverKey>(
+    `UPDATE deliveries SET ${SET_ATTEMPT} WHERE ${IS_HELD_DELIVERY} RETURNING account_id, origin`,
+    [...[deliveryId, generation, attempt], ...attemptFields(outcome, now)],
+  );
   if (receiver === null) return false;
   if (outcome.status === null) recordSilence(sql, receiver, now);
   else recordResponse(sql, receiver);
@@ -101,7 +110,10 @@ export function expireDeliveries(sql: Sql, { now, limit }: { now: number; limit:
 }
 
 /** Makes an ended delivery due again, once per generation. */
-export function redeliver(sql: Sql, { jobId, generation, now }: { jobId: string; generation: number; now: number }): Redelivery {
+export function redeliver(
+  sql: Sql,
+  { jobId, generation, now }: { jobId: string; generation: number; now: number },
+): Redelivery {
   const before = findDelivery(sql, jobId);
   if (before === null) return { kind: 'delivery_unavailable' };
   if (before.generation !== generation) return { kind: 'generation_changed' };
@@ -175,13 +187,19 @@ export function refreshReceivers(sql: Sql, keys: readonly ReceiverKey[]): void {
        ON CONFLICT (account_id, origin) DO UPDATE SET ready_at = max(excluded.ready_at, receivers.paused_until), in_hand = excluded.in_hand`,
       [accountId, origin],
     );
-    sql.run('DELETE FROM receivers WHERE account_id = $1 AND origin = $2 AND ready_at IS NULL AND in_hand = 0', [accountId, origin]);
+    sql.run('DELETE FROM receivers WHERE account_id = $1 AND origin = $2 AND ready_at IS NULL AND in_hand = 0', [
+      accountId,
+      origin,
+    ]);
   }
 }
 
 /** Resets a receiver's pause after an attempt with a response, whatever its status. */
 export function recordResponse(sql: Sql, { accountId, origin }: ReceiverKey): void {
-  sql.run('UPDATE receivers SET silences = 0, paused_until = 0 WHERE account_id = $1 AND origin = $2', [accountId, origin]);
+  sql.run('UPDATE receivers SET silences = 0, paused_until = 0 WHERE account_id = $1 AND origin = $2', [
+    accountId,
+    origin,
+  ]);
 }
 
 /** Counts an attempt without a response. Attempts that were running when the pause began do not prolong it. */

@@ -7,7 +7,8 @@ export type Db = BetterSqlite3.Database;
 /** The oldest Node that can load the prebuilt driver, which would crash an older one. */
 const PREBUILT_NODE_MAJOR = 22;
 
-const NAME = Number.parseInt(process.versions.node, 10) >= PREBUILT_NODE_MAJOR ? 'better-sqlite3' : 'better-sqlite3-node20';
+const NAME =
+  Number.parseInt(process.versions.node, 10) >= PREBUILT_NODE_MAJOR ? 'better-sqlite3' : 'better-sqlite3-node20';
 
 /**
  * SQLite's driver for this Node: with prebuilt binaries, or for Node 20 its predecessor, an optional dependency that the npm package has in

@@ -97,7 +97,8 @@ export function refuseReplaced(dataDir: string): void {
 function inodesOf(file: string): string {
   return ['', '-wal', '-shm']
     .map(
-      (suffix) => `${basename(file)}${suffix} ${statSync(`${file}${suffix}`, { bigint: true, throwIfNoEntry: false })?.ino ?? 'missing'}`,
+      (suffix) =>
+        `${basename(file)}${suffix} ${statSync(`${file}${suffix}`, { bigint: true, throwIfNoEntry: false })?.ino ?? 'missing'}`,
     )
     .join('\n');
 }

@@ -2,7 +2,16 @@ import { eventOf } from '../../contract/job.js';
 import { periodOf } from '../../contract/pricing.js';
 import { IS_HELD, JOB_COLUMNS, type JobRow, sharedData } from '../rows.js';
 import { IS_HELD_DELIVERY, MAX_DELIVERY_AGE_MS } from '../rules/deliveries.js';
-import { CRASHED, HORIZON_MS, outcomeOf, RENEWED_MS, SLICE_FOLLOWERS, toClaimedJob, toEnded, UNREADABLE } from '../rules/jobs.js';
+import {
+  CRASHED,
+  HORIZON_MS,
+  outcomeOf,
+  RENEWED_MS,
+  SLICE_FOLLOWERS,
+  toClaimedJob,
+  toEnded,
+  UNREADABLE,
+} from '../rules/jobs.js';
 import type { Claim, ClaimedJob, EndedJob, JobClaim, JobStore, OwnClaims } from '../store.js';
 import { openOrder, type Vault } from '../vault.js';
 import { findInFlight, findJob, promote } from './accept.js';
@@ -45,7 +54,10 @@ function nextInTurn(sql: Sql, { now, keptSlot = false }: JobClaim): JobRow | nul
 }
 
 function hasRunning(sql: Sql, accountId: string): boolean {
-  const running = sql.one(`SELECT 1 FROM jobs INDEXED BY jobs_leased WHERE state = 'active' AND account_id = $1 LIMIT 1`, [accountId]);
+  const running = sql.one(
+    `SELECT 1 FROM jobs INDEXED BY jobs_leased WHERE state = 'active' AND account_id = $1 LIMIT 1`,
+    [accountId],
+  );
   return running !== null;
 }
 
@@ -60,7 +72,11 @@ function claimJob(sql: Sql, job: JobRow, { workerId, now, leaseMs, bookedMs }: J
 }
 
 /** Returns a job to the queue until `dueAt`, for a second attempt. Runs inside the caller's transaction. */
-export function retryLater(sql: Sql, claim: Claim, at: { dueAt: number; now: number; begunAt: number | undefined }): boolean {
+export function retryLater(
+  sql: Sql,
+  claim: Claim,
+  at: { dueAt: number; now: number; begunAt: number | undefined },
+): boolean {
   const job = sql.one<JobRow>(
     `UPDATE jobs SET state = 'delayed', due_at = $4, lease_expires_at = NULL, worker_id = NULL, progress = 0,
         first_claimed_at = ifnull($5, first_claimed_at)
@@ -201,7 +217,9 @@ function endedEarlier(sql: Sql, { id, workerId, attempt }: Claim, ending: Ending
     'SELECT * FROM jobs WHERE ended_at = $1 AND worker_id = $2 AND account_id = $3 AND cache_digest = $4 AND id <> $5',
     [own.endedAt, workerId, own.accountId, own.cacheDigest, id],
   );
-  const [first, ...others] = [own, ...together].map((row) => toEnded(row, { state: ending.state, hasWebhook: row.webhookUrl !== null }));
+  const [first, ...others] = [own, ...together].map((row) =>
+    toEnded(row, { state: ending.state, hasWebhook: row.webhookUrl !== null }),
+  );
   return first === undefined ? [] : [{ ...first, isFollowed: isFollowed(sql, id) }, ...others];
 }
 
@@ -213,7 +231,13 @@ function endedEarlier(sql: Sql, { id, workerId, attempt }: Claim, ending: Ending
 export function endFollowers(sql: Sql, leader: JobRow): EndedJob[] {
   const { state, endedAt, artifactName, error } = leader;
   if ((state !== 'completed' && state !== 'failed') || endedAt === null) return [];
-  const ending: Ending = { state, now: endedAt, artifactName, error, data: state === 'completed' ? sharedData(leader) : null };
+  const ending: Ending = {
+    state,
+    now: endedAt,
+    artifactName,
+    error,
+    data: state === 'completed' ? sharedData(leader) : null,
+  };
   const ended: EndedJob[] = [];
   const deadline = performance.now() + SLICE_MS;
   for (const follower of followersOf(sql, leader.id, SLICE_FOLLOWERS)) {

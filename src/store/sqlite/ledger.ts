@@ -16,7 +16,10 @@ export interface Standing {
   linksUsed: number;
 }
 
-export function standingOf(sql: Sql, { accountId, keyId = null, enqueuedAt }: Omit<Charge, 'price'> & { keyId?: string | null }): Standing {
+export function standingOf(
+  sql: Sql,
+  { accountId, keyId = null, enqueuedAt }: Omit<Charge, 'price'> & { keyId?: string | null },
+): Standing {
   const found = sql.one<Standing>(
     `SELECT accounts.quota, ifnull(usage.settled, 0) AS used, ifnull(usage.reserved, 0) AS reserved, api_keys.links_limit,
         ifnull(link_credits.credits, 0) AS links_used
@@ -32,13 +35,21 @@ export function standingOf(sql: Sql, { accountId, keyId = null, enqueuedAt }: Om
  * Reserves the price of a job, or charges it if the job is completed at once. It belongs to the month of its submission, and is settled or
  * released once; sums per month are stored separately, since jobs may be deleted before the month is over.
  */
-export function book(sql: Sql, { id, accountId, keyId, price, enqueuedAt, link }: NewJob, state: 'pending' | 'settled'): void {
+export function book(
+  sql: Sql,
+  { id, accountId, keyId, price, enqueuedAt, link }: NewJob,
+  state: 'pending' | 'settled',
+): void {
   const period = periodOf(enqueuedAt);
   sql.run(
     `INSERT INTO reservations (job_id, account_id, period, credits, state, created_at, link_key_id) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [id, accountId, period, price, state, enqueuedAt, link ? keyId : null],
   );
-  addUse(sql, { accountId, period, ...(state === 'settled' ? { settled: price, reserved: 0 } : { settled: 0, reserved: price }) });
+  addUse(sql, {
+    accountId,
+    period,
+    ...(state === 'settled' ? { settled: price, reserved: 0 } : { settled: 0, reserved: price }),
+  });
   if (link) {
     sql.run(
       `INSERT INTO link_credits (key_id, period, credits) VALUES ($1, $2, $3)
@@ -52,14 +63,18 @@ export function book(sql: Sql, { id, accountId, keyId, price, enqueuedAt, link }
 function addUse(sql: Sql, use: { accountId: string; period: string; settled: number; reserved: number }): void {
   const values = [use.accountId, use.period, use.settled, use.reserved];
   // An INSERT with ON CONFLICT would check a negative sum before it is added.
-  const added = sql.run('UPDATE usage SET settled = settled + $3, reserved = reserved + $4 WHERE account_id = $1 AND period = $2', values);
+  const added = sql.run(
+    'UPDATE usage SET settled = settled + $3, reserved = reserved + $4 WHERE account_id = $1 AND period = $2',
+    values,
+  );
   if (added === 0) sql.run('INSERT INTO usage (account_id, period, settled, reserved) VALUES ($1, $2, $3, $4)', values);
 }
 
 /** Charges credits for which there is no job. */
 export function charge(sql: Sql, order: Charge): QuotaExceeded | null {
   const refusal = refuseOverQuota(order, standingOf(sql, order));
-  if (refusal === null) addUse(sql, { accountId: order.accountId, period: periodOf(order.enqueuedAt), settled: order.price, reserved: 0 });
+  if (refusal === null)
+    addUse(sql, { accountId: order.accountId, period: periodOf(order.enqueuedAt), settled: order.price, reserved: 0 });
   return refusal;
 }
 
@@ -73,7 +88,11 @@ export function endCredits(sql: Sql, jobId: string, state: 'settled' | 'released
   const { accountId, period, credits, linkKeyId } = booked;
   addUse(sql, { accountId, period, settled: state === 'settled' ? credits : 0, reserved: -credits });
   if (state === 'released' && linkKeyId !== null) {
-    sql.run('UPDATE link_credits SET credits = credits - $3 WHERE key_id = $1 AND period = $2', [linkKeyId, period, credits]);
+    sql.run('UPDATE link_credits SET credits = credits - $3 WHERE key_id = $1 AND period = $2', [
+      linkKeyId,
+      period,
+      credits,
+    ]);
   }
   add(sql, 'credits/pending', -1);
   add(sql, `credits/${state}`, 1);
@@ -133,7 +152,9 @@ export function queueStatus(sql: Sql): QueueStatus {
 
 export function settlement(sql: Sql, now: number): SettlementStatus {
   const of = countersOf(sql);
-  const since = sql.one<{ at: number | null }>(`SELECT min(created_at) AS at FROM reservations WHERE state = 'pending'`)?.at ?? null;
+  const since =
+    sql.one<{ at: number | null }>(`SELECT min(created_at) AS at FROM reservations WHERE state = 'pending'`)?.at ??
+    null;
   return {
     pending: of('credits/pending'),
     settled: of('credits/settled'),

@@ -26,7 +26,9 @@ export function lockDataDir(dataDir: string): Disposable {
     if (error instanceof StoreError) throw error;
     if (isDriverMissing(error)) throw new DriverMissing(error);
     if (/^SQLITE_(BUSY|LOCKED)/.test(engineCodeOf(error))) {
-      throw new StoreError(`Another stillframe server runs on ${dataDir}. Stop it first, or give this one its own --data-dir.`);
+      throw new StoreError(
+        `Another stillframe server runs on ${dataDir}. Stop it first, or give this one its own --data-dir.`,
+      );
     }
     throw new StoreError(
       `The data directory ${dataDir} cannot be used: ${(error as Error).message}. Make it writable, or choose another with --data-dir.`,

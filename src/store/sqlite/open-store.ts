@@ -8,7 +8,16 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { GAP_MS, type KeptClock } from '../../contract/kept-clock.js';
 import { periodOf } from '../../contract/pricing.js';
 import type { Log } from '../../log.js';
-import { ANY_KEY, accountSteps, consoleSteps, INSERT_KEY, keySteps, keyValues, renewKey, toJobCounts } from '../accounts.js';
+import {
+  ANY_KEY,
+  accountSteps,
+  consoleSteps,
+  INSERT_KEY,
+  keySteps,
+  keyValues,
+  renewKey,
+  toJobCounts,
+} from '../accounts.js';
 import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
 import { FOUND_JOB, type FoundJob, IS_HELD, ownData, type Queries, type RunTogether } from '../rows.js';
 import { toProgress } from '../rules/jobs.js';
@@ -33,11 +42,27 @@ import { Checkpoints } from './checkpoints.js';
 import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './connect.js';
 import { backup, Connection, migrate, outdatedAt, type Sql } from './connection.js';
 import { openVault } from './data-directory.js';
-import { claimNextDelivery, expireDeliveries, findDelivery, nextReadyAt, nextReceiver, recordAttempt, redeliver } from './deliveries.js';
+import {
+  claimNextDelivery,
+  expireDeliveries,
+  findDelivery,
+  nextReadyAt,
+  nextReceiver,
+  recordAttempt,
+  redeliver,
+} from './deliveries.js';
 import { DatabaseIntegrity, refuseReplaced } from './integrity.js';
 import { claimNextJob, endFollowers, endJob, isFollowed, recover, release, retryLater } from './jobs.js';
 import { charge, countersOf, countQueued, isPaused, queueStatus, settlement } from './ledger.js';
-import { databaseSize, deleteJobs, expireArtifacts, insertArtifact, markMissing, picturesBytes, shrinkDatabase } from './retention.js';
+import {
+  databaseSize,
+  deleteJobs,
+  expireArtifacts,
+  insertArtifact,
+  markMissing,
+  picturesBytes,
+  shrinkDatabase,
+} from './retention.js';
 import { LogSync, Writer } from './writer.js';
 
 const CLOCK_MARK = 'clock';
@@ -92,7 +117,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const { applied, made } = guardOpening(file, () => migrate(db, { migrationsDir, isAllowed: migrates !== 'no' }));
     if (applied > 0 && !made) log.info({ applied }, 'database migrated');
     if (made && migrates === 'no')
-      log.warn(`created a new, empty database: ${file} (servers may use another one: STILLFRAME_DATABASE_URL, STILLFRAME_DATA_DIR)`);
+      log.warn(
+        `created a new, empty database: ${file} (servers may use another one: STILLFRAME_DATABASE_URL, STILLFRAME_DATA_DIR)`,
+      );
     const vault = secretKeys === null ? openVault(dataDir) : vaultOf(secretKeys);
     const connection = new Connection(db);
     const isFormer = guardOpening(file, () => hasFormerKey(connection, vault, dataDir));
@@ -103,7 +130,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const writer = new Writer(connection, logSync, integrity);
     const engine = { connection, vault, writer, ...readers(logSync, integrity) };
     const queries = queriesOf(engine);
-    const together: RunTogether = (statements) => writer.run(() => statements.map(([text, values]) => connection.run(text, values)));
+    const together: RunTogether = (statements) =>
+      writer.run(() => statements.map(([text, values]) => connection.run(text, values)));
     if (isFormer) await renewKey(queries, vault);
     return {
       ...accountSteps(queries),
@@ -112,7 +140,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       ...watchSteps(queriesOf({ ...engine, read: engine.readDurable }), vault, together),
       ...accountSums(engine),
       ...jobSteps(engine),
-      ...jobLookUps(queriesOf({ ...engine, read: engine.readDurable }), (seqs) => engine.readDurable(() => jobsBySeqs(connection, seqs))),
+      ...jobLookUps(queriesOf({ ...engine, read: engine.readDurable }), (seqs) =>
+        engine.readDurable(() => jobsBySeqs(connection, seqs)),
+      ),
       ...deliverySteps(engine),
       ...retentionSteps(engine, checkpoints),
       ...engineSteps(engine, { checkpoints, logSync, file }),
@@ -128,7 +158,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
  * go on with it.
  * @throws StoreError
  */
-async function copyOutdated(db: Db, { migrationsDir, log }: Pick<StoreOptions, 'migrationsDir' | 'log'>): Promise<void> {
+async function copyOutdated(
+  db: Db,
+  { migrationsDir, log }: Pick<StoreOptions, 'migrationsDir' | 'log'>,
+): Promise<void> {
   const migrations = guardOpening(db.name, () => outdatedAt(db, migrationsDir));
   if (migrations === null) return;
   const copy = `${db.name}.before-migration`;
@@ -139,7 +172,9 @@ async function copyOutdated(db: Db, { migrationsDir, log }: Pick<StoreOptions, '
     await backup(db.name, next);
     renameSync(next, copy);
   } catch (error) {
-    throw new StoreError(`The database was not migrated, since it is copied first, and the copy failed. ${(error as Error).message}`);
+    throw new StoreError(
+      `The database was not migrated, since it is copied first, and the copy failed. ${(error as Error).message}`,
+    );
   }
 }
 
@@ -185,14 +220,17 @@ function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobSto
     renewLease: ({ id, workerId, attempt }, { now, leaseMs, progress }) =>
       writer.run(() => {
         const values = [id, workerId, attempt, now + leaseMs, toProgress(progress)];
-        return sql.run(`UPDATE jobs SET lease_expires_at = $4, progress = max(progress, $5) WHERE ${IS_HELD}`, values) === 1;
+        return (
+          sql.run(`UPDATE jobs SET lease_expires_at = $4, progress = max(progress, $5) WHERE ${IS_HELD}`, values) === 1
+        );
       }),
     announceArtifact: (claim, name) =>
       writer.run(() => {
         if (accountOfHeld(sql, claim) === null) return false;
-        sql.run('INSERT INTO removals (name, job_id, worker_id, attempt) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING', [
-          ...[name, claim.id, claim.workerId, claim.attempt],
-        ]);
+        sql.run(
+          'INSERT INTO removals (name, job_id, worker_id, attempt) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
+          [...[name, claim.id, claim.workerId, claim.attempt]],
+        );
         return true;
       }),
     complete: (claim, capture, now) =>
@@ -212,7 +250,9 @@ function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobSto
         return endJob(sql, claim, { ...ending, artifactName: artifact.name });
       }),
     fail: (claim, error, now) =>
-      writer.run(() => endJob(sql, claim, { state: 'failed', error: JSON.stringify(error), data: null, artifactName: null, now })),
+      writer.run(() =>
+        endJob(sql, claim, { state: 'failed', error: JSON.stringify(error), data: null, artifactName: null, now }),
+      ),
     endFollowers: async (leaderId) => {
       // Most jobs have no followers, and finding that out must not cost a write.
       if (!(await read(() => isFollowed(sql, leaderId)))) return null;
@@ -233,8 +273,12 @@ function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobSto
     release: (claim) => writer.run(() => release(sql, claim)),
     recover: (recovery) => writer.run(() => recover(sql, recovery)),
     findOrders: (jobIds) => read(() => findOrders(sql, vault, jobIds)),
-    nextDueAt: () => read(() => sql.one<{ at: number | null }>(`SELECT min(due_at) AS at FROM jobs WHERE state = 'delayed'`)?.at ?? null),
-    setQueuePaused: async (paused) => void (await writer.run(() => sql.run('UPDATE queue SET paused = $1', [paused ? 1 : 0]))),
+    nextDueAt: () =>
+      read(
+        () => sql.one<{ at: number | null }>(`SELECT min(due_at) AS at FROM jobs WHERE state = 'delayed'`)?.at ?? null,
+      ),
+    setQueuePaused: async (paused) =>
+      void (await writer.run(() => sql.run('UPDATE queue SET paused = $1', [paused ? 1 : 0]))),
     queueStatus: () => read(() => queueStatus(sql)),
   };
 }
@@ -259,17 +303,21 @@ function deliverySteps({ connection: sql, vault, writer, read, readDurable }: En
 
 function retentionSteps({ connection, writer, read }: Engine, checkpoints: Checkpoints): RetentionStore {
   const sql: Sql = connection;
-  const names = (text: string, values: readonly unknown[]) => read(() => sql.all<{ name: string }>(text, values).map((row) => row.name));
+  const names = (text: string, values: readonly unknown[]) =>
+    read(() => sql.all<{ name: string }>(text, values).map((row) => row.name));
   return {
-    findArtifact: (name) => read(() => sql.one('SELECT name, bytes, sha256, created_at, gone_at FROM artifacts WHERE name = $1', [name])),
+    findArtifact: (name) =>
+      read(() => sql.one('SELECT name, bytes, sha256, created_at, gone_at FROM artifacts WHERE name = $1', [name])),
     keepArtifact: (artifact) => writer.run(() => insertArtifact(sql, artifact)),
     markGone: (name, now) => writer.run(() => markMissing(sql, name, now)),
     storageUse: () => read(() => ({ pictures: picturesBytes(sql), ...databaseSize(connection) })),
     shrinkDatabase: () => shrinkDatabase(connection, writer, checkpoints),
     expireArtifacts: (rules) => expireArtifacts(sql, writer, rules),
-    announceFiles: ({ name, jobId, accountId }) => writer.run(() => sql.run(ANNOUNCE_FILES, [name, jobId, accountId]) === 1),
+    announceFiles: ({ name, jobId, accountId }) =>
+      writer.run(() => sql.run(ANNOUNCE_FILES, [name, jobId, accountId]) === 1),
     dueRemovals: (page) => names(DUE_REMOVALS, dueValues(page)),
-    forgetRemovals: (removed) => writer.run(() => removed.forEach((name) => void sql.run('DELETE FROM removals WHERE name = $1', [name]))),
+    forgetRemovals: (removed) =>
+      writer.run(() => removed.forEach((name) => void sql.run('DELETE FROM removals WHERE name = $1', [name]))),
     expireDeliveries: (rules) => writer.run(() => expireDeliveries(sql, rules)),
     deleteJobs: (rules) => deleteJobs(sql, writer, rules),
     keptArtifacts: async (asked) =>
@@ -325,7 +373,10 @@ function markNamed(sql: Sql, name: string): string | null {
 }
 
 function setMark(sql: Sql, name: string, value: string): void {
-  sql.run('INSERT INTO marks (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value', [name, value]);
+  sql.run('INSERT INTO marks (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value', [
+    name,
+    value,
+  ]);
 }
 
 /**
@@ -340,7 +391,10 @@ function hasFormerKey(sql: Sql, vault: Vault, dataDir: string): boolean {
 }
 
 function accountOfHeld(sql: Sql, { id, workerId, attempt }: Claim): string | null {
-  return sql.one<{ accountId: string }>(`SELECT account_id FROM jobs WHERE ${IS_HELD}`, [id, workerId, attempt])?.accountId ?? null;
+  return (
+    sql.one<{ accountId: string }>(`SELECT account_id FROM jobs WHERE ${IS_HELD}`, [id, workerId, attempt])
+      ?.accountId ?? null
+  );
 }
 
 function jobsBySeqs(sql: Sql, seqs: readonly number[]): FoundJob[] {
@@ -396,7 +450,8 @@ function keepClock(sql: Sql, { trusted, doubt }: KeptClock): boolean {
   }
   const ageMs = trusted - (before?.trusted ?? 0);
   const isKept = ageMs >= 0 && ageMs < KEPT_FOR_MS && (before?.doubt === null) === (doubt === null);
-  if (!isKept) setMark(sql, CLOCK_MARK, doubt === null ? String(trusted) : `${trusted} ${doubt.aheadMs} ${doubt.forMs}`);
+  if (!isKept)
+    setMark(sql, CLOCK_MARK, doubt === null ? String(trusted) : `${trusted} ${doubt.aheadMs} ${doubt.forMs}`);
   return true;
 }
 
@@ -417,9 +472,9 @@ function countJobs(sql: Sql, accountId: string, now: number): JobCounts {
     'SELECT state, count(*) AS jobs FROM jobs INDEXED BY jobs_unfinished WHERE account_id = $1 AND ended_at IS NULL GROUP BY state',
     [accountId],
   );
-  const outcomes = sql.all<{ outcome: string; jobs: number }>('SELECT outcome, jobs FROM outcomes WHERE account_id = $1 AND period = $2', [
-    accountId,
-    periodOf(now),
-  ]);
+  const outcomes = sql.all<{ outcome: string; jobs: number }>(
+    'SELECT outcome, jobs FROM outcomes WHERE account_id = $1 AND period = $2',
+    [accountId, periodOf(now)],
+  );
   return toJobCounts(unfinished, new Map(outcomes.map(({ outcome, jobs }) => [outcome, jobs])));
 }

@@ -24,10 +24,14 @@ interface Expirable {
 type NewArtifact = Parameters<RetentionStore['keepArtifact']>[0] & { data?: string; firstName?: string };
 
 /** Without `data`, it is an artifact that no job has as its first picture. */
-export function insertArtifact(sql: Sql, { name, bytes, sha256, createdAt, accountId, data = '{}', firstName }: NewArtifact): void {
-  sql.run('INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data, first_name) VALUES ($1, $2, $3, $4, $5, $6, $7)', [
-    ...[name, bytes, sha256, createdAt, accountId, data, firstName ?? null],
-  ]);
+export function insertArtifact(
+  sql: Sql,
+  { name, bytes, sha256, createdAt, accountId, data = '{}', firstName }: NewArtifact,
+): void {
+  sql.run(
+    'INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data, first_name) VALUES ($1, $2, $3, $4, $5, $6, $7)',
+    [...[name, bytes, sha256, createdAt, accountId, data, firstName ?? null]],
+  );
 }
 
 /** Marks artifacts as deleted, in slices: those that are too old, then those that exceed the limit. @returns their names */
@@ -92,15 +96,17 @@ export function markMissing(sql: Sql, name: string, now: number): boolean {
 
 /** The first picture of the job that an artifact belongs to. */
 function firstOf(sql: Sql, name: string): string {
-  return sql.one<{ firstName: string | null }>('SELECT first_name FROM artifacts WHERE name = $1', [name])?.firstName ?? name;
+  return (
+    sql.one<{ firstName: string | null }>('SELECT first_name FROM artifacts WHERE name = $1', [name])?.firstName ?? name
+  );
 }
 
 /** @returns the first picture and the further ones, unless they are marked already */
 function markGone(sql: Sql, first: string, now: number): Pick<Expirable, 'name' | 'bytes'>[] {
-  return sql.all('UPDATE artifacts SET gone_at = $2 WHERE gone_at IS NULL AND (name = $1 OR first_name = $1) RETURNING name, bytes', [
-    first,
-    now,
-  ]);
+  return sql.all(
+    'UPDATE artifacts SET gone_at = $2 WHERE gone_at IS NULL AND (name = $1 OR first_name = $1) RETURNING name, bytes',
+    [first, now],
+  );
 }
 
 function removeLater(sql: Sql, name: string): void {
@@ -109,9 +115,10 @@ function removeLater(sql: Sql, name: string): void {
 
 /** Deletes the row of a deleted artifact that no job refers to any more, with those of the further pictures. */
 function forget(sql: Sql, name: string): void {
-  sql.run('DELETE FROM artifacts WHERE name = $1 AND gone_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE artifact_name = $1)', [
-    name,
-  ]);
+  sql.run(
+    'DELETE FROM artifacts WHERE name = $1 AND gone_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE artifact_name = $1)',
+    [name],
+  );
 }
 
 /** The place of an ended job in the order of deletion. */
@@ -140,7 +147,10 @@ interface DeletedSlice {
 }
 
 /** Examines the jobs after a place, until `limit` are deleted. */
-function deleteSlice(sql: Sql, { before, after, limit }: { before: number; after: EndedPlace; limit: number }): DeletedSlice {
+function deleteSlice(
+  sql: Sql,
+  { before, after, limit }: { before: number; after: EndedPlace; limit: number },
+): DeletedSlice {
   // The first condition lets the index start there; the second one leaves out those of the same millisecond.
   const ended = sql.all<EndedPlace & { id: string; artifactName: string | null; isPending: number }>(
     `SELECT id, artifact_name, ended_at, seq,

@@ -215,9 +215,15 @@ export const jobs = sqliteTable(
     uniqueIndex('jobs_id').on(t.id),
     index('jobs_of_key').on(t.keyId, t.state, t.seq),
     uniqueIndex('jobs_idempotency_key').on(t.accountId, t.idempotencyKey).where(sql`idempotency_key IS NOT NULL`),
-    index('jobs_claimable').on(t.accountId, t.lane, t.seq).where(sql`state IN ('waiting', 'prioritized', 'delayed') AND leader_id IS NULL`),
-    index('jobs_in_flight').on(t.accountId, t.cacheDigest).where(sql`cache_digest IS NOT NULL AND ended_at IS NULL AND leader_id IS NULL`),
-    index('jobs_rendered').on(t.accountId, t.cacheDigest, t.renderedAt).where(sql`cache_digest IS NOT NULL AND rendered_at IS NOT NULL`),
+    index('jobs_claimable')
+      .on(t.accountId, t.lane, t.seq)
+      .where(sql`state IN ('waiting', 'prioritized', 'delayed') AND leader_id IS NULL`),
+    index('jobs_in_flight')
+      .on(t.accountId, t.cacheDigest)
+      .where(sql`cache_digest IS NOT NULL AND ended_at IS NULL AND leader_id IS NULL`),
+    index('jobs_rendered')
+      .on(t.accountId, t.cacheDigest, t.renderedAt)
+      .where(sql`cache_digest IS NOT NULL AND rendered_at IS NOT NULL`),
     index('jobs_unfinished').on(t.accountId, t.state).where(sql`ended_at IS NULL`),
     index('jobs_followers').on(t.leaderId).where(sql`leader_id IS NOT NULL`),
     index('jobs_due').on(t.dueAt).where(sql`state = 'delayed'`),
@@ -310,7 +316,9 @@ export const deliveries = sqliteTable(
   },
   (t) => [
     ...checks('deliveries'),
-    index('deliveries_waiting').on(t.accountId, t.origin, t.dueAt).where(sql`due_at IS NOT NULL AND claimed_until IS NULL`),
+    index('deliveries_waiting')
+      .on(t.accountId, t.origin, t.dueAt)
+      .where(sql`due_at IS NOT NULL AND claimed_until IS NULL`),
     index('deliveries_claimed_by').on(t.accountId, t.origin).where(sql`claimed_until IS NOT NULL`),
     index('deliveries_due_last').on(t.dueAt).where(sql`due_at IS NOT NULL`),
     index('deliveries_expiring').on(t.expiresAt).where(sql`expires_at IS NOT NULL`),

@@ -12,7 +12,9 @@ const ACTIVE_MS = 3_600_000;
 
 /** Lists accounts with queued jobs, the next one first. */
 export function accountsInTurn(sql: Sql): string[] {
-  return sql.all<{ accountId: string }>('SELECT account_id FROM turns WHERE queued > 0 ORDER BY tag').map((turn) => turn.accountId);
+  return sql
+    .all<{ accountId: string }>('SELECT account_id FROM turns WHERE queued > 0 ORDER BY tag')
+    .map((turn) => turn.accountId);
 }
 
 /** Called before a job of the account is queued. If nothing is queued or running, all accounts start equal. */
@@ -47,9 +49,10 @@ export function bookTurn(sql: Sql, accountId: string, atLeast: number): number {
 export function correctTurn(sql: Sql, job: JobRow, now: number): void {
   const tookMs = slotTimeOf(job, now);
   if (tookMs === null) return;
-  sql.run('UPDATE turns SET tag = tag + $2 - $3, typical_ms = CAST((3 * typical_ms + $2) / 4 AS integer) WHERE account_id = $1', [
-    ...[job.accountId, tookMs, job.bookedMs],
-  ]);
+  sql.run(
+    'UPDATE turns SET tag = tag + $2 - $3, typical_ms = CAST((3 * typical_ms + $2) / 4 AS integer) WHERE account_id = $1',
+    [...[job.accountId, tookMs, job.bookedMs]],
+  );
 }
 
 /** Undoes the charge, when the claim is undone. */
@@ -59,5 +62,8 @@ export function refundTurn(sql: Sql, { accountId, bookedMs }: JobRow): void {
 
 /** Returns whether another account has queued a job within the last hour. */
 export function isAnotherActive(sql: Sql, accountId: string, now: number): boolean {
-  return sql.one('SELECT 1 FROM turns WHERE seen_at > $1 AND account_id <> $2 LIMIT 1', [now - ACTIVE_MS, accountId]) !== null;
+  return (
+    sql.one('SELECT 1 FROM turns WHERE seen_at > $1 AND account_id <> $2 LIMIT 1', [now - ACTIVE_MS, accountId]) !==
+    null
+  );
 }

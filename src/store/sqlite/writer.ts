@@ -237,7 +237,9 @@ export class LogSync {
     const { name } = this.connection.db;
     const directory = openSync(dirname(name), 'r');
     try {
-      await new Promise<void>((resolve, reject) => fsync(directory, (error) => (error === null ? resolve() : reject(error))));
+      await new Promise<void>((resolve, reject) =>
+        fsync(directory, (error) => (error === null ? resolve() : reject(error))),
+      );
     } finally {
       closeSync(directory);
     }
@@ -245,7 +247,9 @@ export class LogSync {
   }
 
   #call(handle: number): Promise<void> {
-    return new Promise((resolve, reject) => this.syncFile(handle, (error) => (error === null ? resolve() : reject(error))));
+    return new Promise((resolve, reject) =>
+      this.syncFile(handle, (error) => (error === null ? resolve() : reject(error))),
+    );
   }
 }
 

@@ -36,8 +36,13 @@ describe('stillframe multi', () => {
   it('captures all shots, reports each, replaces outputs, and exits 1 since one failed', async () => {
     writeFileSync(join(dir, 'made.webp'), 'of an earlier run');
     writeFileSync(join(dir, 'page.html'), '<h1>On disk</h1>');
-    writeFileSync(join(dir, 'state.json'), '{"cookies":[{"name":"a","value":"b","domain":"127.0.0.1","path":"/"}],"origins":[]}');
-    site.route('/who', ({ headers }, response) => response.setHeader('content-type', 'text/html').end(`<h1>${headers.cookie}</h1>`));
+    writeFileSync(
+      join(dir, 'state.json'),
+      '{"cookies":[{"name":"a","value":"b","domain":"127.0.0.1","path":"/"}],"origins":[]}',
+    );
+    site.route('/who', ({ headers }, response) =>
+      response.setHeader('content-type', 'text/html').end(`<h1>${headers.cookie}</h1>`),
+    );
     const { status, stdout, stderr } = await multi(
       `
 defaults: { timeout: 60000, viewport: { width: 600, height: 400, deviceScaleFactor: 1 } }
@@ -55,7 +60,12 @@ shots:
     expect(report).toMatchObject({ ok: false, total: 5, captured: 4, failed: 1, skipped: 0, not_run: 0 });
     expect(report.shots).toMatchObject([
       { ok: true, status: 'captured', line: 4, output: 'new/article.png', width: 600, height: 400, format: 'png' },
-      { ok: false, status: 'failed', line: 5, error: { code: 'target_error', retriable: false, details: { status: 404 } } },
+      {
+        ok: false,
+        status: 'failed',
+        line: 5,
+        error: { code: 'target_error', retriable: false, details: { status: 404 } },
+      },
       { ok: true, format: 'pdf', source: 'page.html' },
       { ok: true, inspection: { markdown: expect.stringContaining('a=b') } },
       { ok: true, url: 'about:html' },
@@ -145,28 +155,42 @@ shots: [{ url: "127.0.0.1:${port}/", output: a.png }, { url: "127.0.0.1:${other}
   it.each([
     ['SIGINT', 130],
     ['SIGKILL', null],
-  ] as const)('is ended with its children by %s, and the report lists the shots that were not captured', async (signal, code) => {
-    writeFileSync(join(dir, 'server.cjs'), SERVER);
-    const port = await freePort();
-    const yaml = `server: [node, server.cjs, "${port}"]\ndefaults: ${SMALL}\nshots:\n- { url: "http://127.0.0.1:${port}/", output: a.png }\n- { url: "http://127.0.0.1:${port}/hang", output: b.png }`;
-    writeFileSync(join(dir, 'shots.yml'), yaml);
-    const args = [PROGRAM, 'multi', 'shots.yml', '--report', 'report.json', '--concurrency', '1'];
-    const child = spawn(process.execPath, args, { cwd: dir, stdio: 'ignore', env: programEnv({ cwd: dir }) });
-    const ended = new Promise((done) => child.once('exit', done));
-    await until(() => existsSync(join(dir, 'hangs')));
-    child.kill(signal);
-    expect(await ended).toBe(code);
-    await until(() => !serverPids().some(isRunning));
-    expect(statSync(join(dir, 'a.png')).size).toBeGreaterThan(0);
-    expect(existsSync(join(dir, 'b.png'))).toBe(false);
-    if (code === null) return;
-    const report = JSON.parse(readFileSync(join(dir, 'report.json'), 'utf8'));
-    expect(report).toMatchObject({ ok: false, captured: 1, not_run: 1, shots: [{ status: 'captured' }, { status: 'not_run' }] });
-  });
+  ] as const)(
+    'is ended with its children by %s, and the report lists the shots that were not captured',
+    async (signal, code) => {
+      writeFileSync(join(dir, 'server.cjs'), SERVER);
+      const port = await freePort();
+      const yaml = `server: [node, server.cjs, "${port}"]\ndefaults: ${SMALL}\nshots:\n- { url: "http://127.0.0.1:${port}/", output: a.png }\n- { url: "http://127.0.0.1:${port}/hang", output: b.png }`;
+      writeFileSync(join(dir, 'shots.yml'), yaml);
+      const args = [PROGRAM, 'multi', 'shots.yml', '--report', 'report.json', '--concurrency', '1'];
+      const child = spawn(process.execPath, args, { cwd: dir, stdio: 'ignore', env: programEnv({ cwd: dir }) });
+      const ended = new Promise((done) => child.once('exit', done));
+      await until(() => existsSync(join(dir, 'hangs')));
+      child.kill(signal);
+      expect(await ended).toBe(code);
+      await until(() => !serverPids().some(isRunning));
+      expect(statSync(join(dir, 'a.png')).size).toBeGreaterThan(0);
+      expect(existsSync(join(dir, 'b.png'))).toBe(false);
+      if (code === null) return;
+      const report = JSON.parse(readFileSync(join(dir, 'report.json'), 'utf8'));
+      expect(report).toMatchObject({
+        ok: false,
+        captured: 1,
+        not_run: 1,
+        shots: [{ status: 'captured' }, { status: 'not_run' }],
+      });
+    },
+  );
 
   it.each([
-    ['node -e "console.error(1e3+1);process.exit(3)"', '`server` ended (exit code 3) before it answered. It printed:\n1001'],
-    ['{ command: sleep 300, timeout: 1000 }', '`server` did not answer at http://127.0.0.1:PORT/ within 1 s. Set `server.url`'],
+    [
+      'node -e "console.error(1e3+1);process.exit(3)"',
+      '`server` ended (exit code 3) before it answered. It printed:\n1001',
+    ],
+    [
+      '{ command: sleep 300, timeout: 1000 }',
+      '`server` did not answer at http://127.0.0.1:PORT/ within 1 s. Set `server.url`',
+    ],
     ['[./no-such-program]', '`server` cannot be started'],
   ])('%s fails the run with a reason', async (server, words) => {
     const port = await freePort();
@@ -183,7 +207,8 @@ shots: [{ url: "127.0.0.1:${port}/", output: a.png }, { url: "127.0.0.1:${other}
       response.statusCode = asked % 2 === 0 ? 200 : 503;
       response.setHeader('content-type', 'text/html').end('<h1>Up again</h1>');
     });
-    const shots = 'shots:\n- { url: SITE/flaky, output: a.png, retries: 1 }\n- { url: SITE/status/404, output: b.png, retries: 1 }';
+    const shots =
+      'shots:\n- { url: SITE/flaky, output: a.png, retries: 1 }\n- { url: SITE/status/404, output: b.png, retries: 1 }';
     const { stderr } = await multi(shots, [], { GITHUB_ACTIONS: 'true' });
     expect(stderr).toContain('1 captured, 1 failed');
     expect(asked).toBe(2);
@@ -201,8 +226,18 @@ shots: [{ url: "127.0.0.1:${port}/", output: a.png }, { url: "127.0.0.1:${other}
 });
 
 describe('stillframe multi with a list of URLs', () => {
-  const list = (args: string[], env: NodeJS.ProcessEnv = {}) => runCommand(['multi', 'urls.txt', ...args], { cwd: dir, env });
-  const flags = ['--viewport-width', '320', '--viewport-height', '240', '--viewport-device-scale-factor', '1', '--timeout', '60000'];
+  const list = (args: string[], env: NodeJS.ProcessEnv = {}) =>
+    runCommand(['multi', 'urls.txt', ...args], { cwd: dir, env });
+  const flags = [
+    '--viewport-width',
+    '320',
+    '--viewport-height',
+    '240',
+    '--viewport-device-scale-factor',
+    '1',
+    '--timeout',
+    '60000',
+  ];
 
   it('names the pictures, and shows all of them in a contact sheet', async () => {
     const url = `${site.origin}/article?<b>"`;

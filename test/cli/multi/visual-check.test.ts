@@ -57,7 +57,11 @@ it('`multi --baseline` fails without a baseline, takes one with --update, and fa
   const junit = read('visual-report/junit.xml');
   expect(junit).toContain('tests="2" failures="1"');
   expect(junit).toMatch(/<failure message="9\d\.\d\d % changed">/);
-  expect(readdirSync(join(dir, 'visual-report/pictures')).sort()).toEqual(['2-after.png', '2-before.png', '2-changes.webp']);
+  expect(readdirSync(join(dir, 'visual-report/pictures')).sort()).toEqual([
+    '2-after.png',
+    '2-before.png',
+    '2-changes.webp',
+  ]);
   expect(read('visual-report/index.html')).toMatch(/<img src="pictures\/2-before\.png" alt="Baseline">/);
 
   const allowed = await check('#060', '--fail-above', '1');
@@ -65,9 +69,14 @@ it('`multi --baseline` fails without a baseline, takes one with --update, and fa
 });
 
 it('`multi --baseline` has a failure in its report for each picture that could not be captured', async () => {
-  const [picture, paper] = ['shots/lost.png', 'shots/lost.pdf'].map((output) => `{ url: "http://127.0.0.1:2/", output: ${output} }`);
+  const [picture, paper] = ['shots/lost.png', 'shots/lost.pdf'].map(
+    (output) => `{ url: "http://127.0.0.1:2/", output: ${output} }`,
+  );
   const run = await checkShots([KEPT, picture ?? '', paper ?? ''], '--update');
-  expect(run).toMatchObject({ status: 1, report: { ok: false, captured: 1, failed: 2, compared: { updated: 1, failed: 0 } } });
+  expect(run).toMatchObject({
+    status: 1,
+    report: { ok: false, captured: 1, failed: 2, compared: { updated: 1, failed: 0 } },
+  });
   const junit = read('visual-report/junit.xml');
   expect(junit).toContain('tests="2" failures="1"');
   expect(junit).toMatch(/name="shots\/lost\.png [^>]*>\n *<failure message="not captured">\w+: .*<\/failure>/);
@@ -82,8 +91,15 @@ it('`multi --update` needs --baseline', async () => {
 it('`multi` reports its captures also when the baseline or the report of the check cannot be written', async () => {
   writeFileSync(join(dir, 'file'), '');
   const updated = await checkShots([KEPT], '--update', '--baseline', 'file', '--report', 'report.json');
-  const failed = { ok: false, status: 'captured', comparison: { status: 'failed', message: expect.stringContaining('cannot be written') } };
-  expect(updated).toMatchObject({ status: 1, report: { ok: false, captured: 1, compared: { failed: 1 }, shots: [failed] } });
+  const failed = {
+    ok: false,
+    status: 'captured',
+    comparison: { status: 'failed', message: expect.stringContaining('cannot be written') },
+  };
+  expect(updated).toMatchObject({
+    status: 1,
+    report: { ok: false, captured: 1, compared: { failed: 1 }, shots: [failed] },
+  });
   expect(updated.stderr).toMatch(/^shots\/kept\.png: failed\. The baseline .* cannot be written: .*$/m);
   expect(updated.stderr).not.toContain('    at ');
   expect(JSON.parse(read('report.json'))).toEqual(updated.report);
@@ -99,23 +115,29 @@ it.each([
   [['OUT/one/a.png', 'OUT/two/a.png'], 'baseline', 'OUT/one/a.png and OUT/two/a.png would share the baseline'],
   [['a.png'], 'link', 'the baseline of a.png would be that picture itself'],
   [['shots/b.png', 'b.png'], 'shots', 'the baseline of b.png would be the output of another shot, shots/b.png'],
-])('`multi` refuses for the outputs %j the baseline %s, before it captures anything', async (outputs, baseline, words) => {
-  const elsewhere = folderOfTest();
-  for (const name of ['one', 'two']) mkdirSync(join(elsewhere, name));
-  symlinkSync('.', join(dir, 'link'));
-  const paths = outputs.map((output) => output.replace('OUT', elsewhere));
-  const run = await checkShots(
-    paths.map((path) => `{ html: x, output: ${path} }`),
-    '--baseline',
-    baseline,
-    '--update',
-  );
-  expect(run).toMatchObject({ status: 2, report: { ok: false, error: { code: 'invalid_request' } } });
-  expect(run.stderr).toContain(words.replaceAll('OUT', elsewhere));
-  for (const path of paths) expect(existsSync(resolve(dir, path))).toBe(false);
-});
+])(
+  '`multi` refuses for the outputs %j the baseline %s, before it captures anything',
+  async (outputs, baseline, words) => {
+    const elsewhere = folderOfTest();
+    for (const name of ['one', 'two']) mkdirSync(join(elsewhere, name));
+    symlinkSync('.', join(dir, 'link'));
+    const paths = outputs.map((output) => output.replace('OUT', elsewhere));
+    const run = await checkShots(
+      paths.map((path) => `{ html: x, output: ${path} }`),
+      '--baseline',
+      baseline,
+      '--update',
+    );
+    expect(run).toMatchObject({ status: 2, report: { ok: false, error: { code: 'invalid_request' } } });
+    expect(run.stderr).toContain(words.replaceAll('OUT', elsewhere));
+    for (const path of paths) expect(existsSync(resolve(dir, path))).toBe(false);
+  },
+);
 
 it('`multi` refuses a report that would replace the directory of a picture', async () => {
   const run = await checkShots([`{ html: x, output: pictures/a.png }`], '--report-dir', '.');
-  expect(run).toMatchObject({ status: 2, stderr: expect.stringContaining('--report-dir: pictures/a.png or its baseline is in ') });
+  expect(run).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('--report-dir: pictures/a.png or its baseline is in '),
+  });
 });

@@ -19,8 +19,14 @@ interface Request {
   by?: FakeServices;
 }
 
-async function send(path: string, { body = { url: URL }, query = `token=${KEYS.full}`, headers = {}, by = services() }: Request = {}) {
-  const answer = await ask(by, `${path}?${query}`, { headers: { authorization: undefined, ...headers }, body: JSON.stringify(body) });
+async function send(
+  path: string,
+  { body = { url: URL }, query = `token=${KEYS.full}`, headers = {}, by = services() }: Request = {},
+) {
+  const answer = await ask(by, `${path}?${query}`, {
+    headers: { authorization: undefined, ...headers },
+    body: JSON.stringify(body),
+  });
   return { ...answer, options: by.submitted[0]?.submission.options };
 }
 
@@ -28,7 +34,9 @@ const wait = (test: string) => `(async () => (await (${test}\n)))()`;
 
 describe('the interface of browserless', () => {
   it.each(
-    ['', '/chromium', '/chrome'].flatMap((prefix) => ['/screenshot', '/pdf', '/content', '/screenshot/'].map((path) => prefix + path)),
+    ['', '/chromium', '/chrome'].flatMap((prefix) =>
+      ['/screenshot', '/pdf', '/content', '/screenshot/'].map((path) => prefix + path),
+    ),
   )('has POST %s', async (path) => {
     expect((await send(path)).status).toBe(200);
   });
@@ -37,14 +45,29 @@ describe('the interface of browserless', () => {
     const { options } = await send('/screenshot');
     expect(options).toMatchObject({
       view: { width: 800, height: 600, deviceScaleFactor: 1, isMobile: false, hasTouch: false },
-      ...{ url: URL, format: 'png', quality: 80, waitUntil: 'load', timeout: 30_000, reduceMotion: false, document: 'response' },
-      ...{ blockAds: false, blockTrackers: false, blockChats: false, blockCookieBanners: false },
+      url: URL,
+      format: 'png',
+      quality: 80,
+      waitUntil: 'load',
+      timeout: 30_000,
+      reduceMotion: false,
+      document: 'response',
+      blockAds: false,
+      blockTrackers: false,
+      blockChats: false,
+      blockCookieBanners: false,
       tolerate: ['target_error', 'blocked_by_target', 'render_incomplete'],
     });
     const { options: printed } = await send('/pdf');
     expect(printed?.pdf).toMatchObject({
-      ...{ paper: { width: 8.5, height: 11 }, margin: { top: 0, right: 0, bottom: 0, left: 0 }, headerTemplate: null },
-      ...{ printBackground: false, tagged: true, outline: false, fitWidth: false, media: 'print' },
+      paper: { width: 8.5, height: 11 },
+      margin: { top: 0, right: 0, bottom: 0, left: 0 },
+      headerTemplate: null,
+      printBackground: false,
+      tagged: true,
+      outline: false,
+      fitWidth: false,
+      media: 'print',
     });
     expect((await send('/content')).options).toMatchObject({ document: 'html', format: 'png' });
   });
@@ -55,21 +78,45 @@ describe('the interface of browserless', () => {
       { options: { type: 'jpeg', quality: '55', fullPage: 'true', fromSurface: true } },
       { format: 'jpeg', quality: 55, fullPage: true },
     ],
-    ['/screenshot', { options: { clip: { x: 1, y: 2, width: 3, height: 4, scale: 1 } } }, { clip: { x: 1, y: 2, width: 3, height: 4 } }],
-    ['/screenshot', { options: { omitBackground: true, captureBeyondViewport: false, optimizeForSpeed: true } }, { omitBackground: true }],
+    [
+      '/screenshot',
+      { options: { clip: { x: 1, y: 2, width: 3, height: 4, scale: 1 } } },
+      { clip: { x: 1, y: 2, width: 3, height: 4 } },
+    ],
+    [
+      '/screenshot',
+      { options: { omitBackground: true, captureBeyondViewport: false, optimizeForSpeed: true } },
+      { omitBackground: true },
+    ],
     ['/screenshot', { selector: '#a' }, { selector: '#a', tolerate: ['target_error', 'blocked_by_target'] }],
-    ['/screenshot', { scrollPage: true }, { steps: [{ action: 'evaluate', script: expect.stringContaining('scrollTo') }] }],
+    [
+      '/screenshot',
+      { scrollPage: true },
+      { steps: [{ action: 'evaluate', script: expect.stringContaining('scrollTo') }] },
+    ],
     ['/pdf', { options: { format: 'A4', landscape: true } }, { pdf: { paper: { width: 11.6929, height: 8.2677 } } }],
     ['/pdf', { options: { width: '10cm', height: 960 } }, { pdf: { paper: { width: 10 / 2.54, height: 10 } } }],
-    ['/pdf', { options: { margin: { top: '1in', left: 96 } } }, { pdf: { margin: { top: 1, right: 0, bottom: 0, left: 1 } } }],
+    [
+      '/pdf',
+      { options: { margin: { top: '1in', left: 96 } } },
+      { pdf: { margin: { top: 1, right: 0, bottom: 0, left: 1 } } },
+    ],
     [
       '/pdf',
       { options: { scale: 0.5, printBackground: true, outline: true } },
       { pdf: { scale: 0.5, printBackground: true, outline: true } },
     ],
     ['/pdf', { options: { pageRanges: '1-2', tagged: false } }, { pdf: { pageRanges: '1-2', tagged: false } }],
-    ['/pdf', { options: { preferCSSPageSize: true }, emulateMediaType: 'screen' }, { pdf: { preferCssPageSize: true, media: 'screen' } }],
-    ['/pdf', { options: { timeout: 1, waitForFonts: false, omitBackground: true, pageRanges: '' } }, { pdf: { pageRanges: null } }],
+    [
+      '/pdf',
+      { options: { preferCSSPageSize: true }, emulateMediaType: 'screen' },
+      { pdf: { preferCssPageSize: true, media: 'screen' } },
+    ],
+    [
+      '/pdf',
+      { options: { timeout: 1, waitForFonts: false, omitBackground: true, pageRanges: '' } },
+      { pdf: { pageRanges: null } },
+    ],
     ['/pdf', { options: { headerTemplate: '<b>h</b>' } }, { pdf: { headerTemplate: null, footerTemplate: null } }],
     [
       '/pdf',
@@ -80,7 +127,9 @@ describe('the interface of browserless', () => {
     ['/content', { emulateMediaType: 'screen' }, {}],
     [
       '/content',
-      { viewport: { width: 400, height: 300, deviceScaleFactor: 2, isMobile: true, hasTouch: true, isLandscape: false } },
+      {
+        viewport: { width: 400, height: 300, deviceScaleFactor: 2, isMobile: true, hasTouch: true, isLandscape: false },
+      },
       { view: { width: 400, height: 300, deviceScaleFactor: 2, isMobile: true, hasTouch: true } },
     ],
     [
@@ -97,9 +146,21 @@ describe('the interface of browserless', () => {
       { waitUntil: 'load', view: { width: 1, height: 1, deviceScaleFactor: 1 } },
     ],
     ['/content', { gotoOptions: { waitUntil: 'domcontentloaded' } }, { waitUntil: 'domcontentloaded' }],
-    ['/content', { authenticate: { username: 'ada', password: 'p' } }, { httpCredentials: { username: 'ada', password: 'p' } }],
-    ['/content', { setExtraHTTPHeaders: { 'X-A': 'b' }, userAgent: 'UA' }, { headers: { 'x-a': 'b' }, userAgent: 'UA' }],
-    ['/content', { userAgent: { userAgent: 'UA' }, setJavaScriptEnabled: true, requestInterceptors: [] }, { userAgent: 'UA' }],
+    [
+      '/content',
+      { authenticate: { username: 'ada', password: 'p' } },
+      { httpCredentials: { username: 'ada', password: 'p' } },
+    ],
+    [
+      '/content',
+      { setExtraHTTPHeaders: { 'X-A': 'b' }, userAgent: 'UA' },
+      { headers: { 'x-a': 'b' }, userAgent: 'UA' },
+    ],
+    [
+      '/content',
+      { userAgent: { userAgent: 'UA' }, setJavaScriptEnabled: true, requestInterceptors: [] },
+      { userAgent: 'UA' },
+    ],
     [
       '/content',
       {
@@ -125,25 +186,47 @@ describe('the interface of browserless', () => {
       { blockRequests: ['example.com', '.css', 'track', '.png', '/a/*/b?c'] },
     ],
     ['/content', { waitForTimeout: 1_500 }, { delay: 1_500 }],
-    ['/content', { waitForFunction: { fn: '() => window.a', polling: 'raf' } }, { waitForFunction: wait('(() => window.a\n)()') }],
+    [
+      '/content',
+      { waitForFunction: { fn: '() => window.a', polling: 'raf' } },
+      { waitForFunction: wait('(() => window.a\n)()') },
+    ],
     ['/content', { waitForFunction: { fn: 'window.a === 1' } }, { waitForFunction: wait('window.a === 1') }],
-    ['/content', { waitForFunction: { fn: 'async () => 1' } }, { waitForFunction: expect.stringContaining('await (async () => 1') }],
+    [
+      '/content',
+      { waitForFunction: { fn: 'async () => 1' } },
+      { waitForFunction: expect.stringContaining('await (async () => 1') },
+    ],
     [
       '/content',
       { waitForSelector: { selector: 'h1' } },
       { waitForFunction: wait('document.querySelector("h1") !== null'), timeout: 30_000 },
     ],
-    ['/content', { waitForSelector: { selector: 'h1', visible: true } }, { waitForFunction: expect.stringContaining('checkVisibility') }],
-    ['/content', { waitForSelector: { selector: 'h1', hidden: true } }, { waitForFunction: expect.stringContaining('(!((element)') }],
+    [
+      '/content',
+      { waitForSelector: { selector: 'h1', visible: true } },
+      { waitForFunction: expect.stringContaining('checkVisibility') },
+    ],
+    [
+      '/content',
+      { waitForSelector: { selector: 'h1', hidden: true } },
+      { waitForFunction: expect.stringContaining('(!((element)') },
+    ],
     [
       '/content',
       { waitForEvent: { event: 'done' } },
-      { customJs: expect.stringContaining('addEventListener("done"'), waitForFunction: wait('window.__stillframeEvent') },
+      {
+        customJs: expect.stringContaining('addEventListener("done"'),
+        waitForFunction: wait('window.__stillframeEvent'),
+      },
     ],
     [
       '/content',
       { waitForSelector: { selector: 'h1', timeout: 2_000 }, gotoOptions: { timeout: 3_000 } },
-      { steps: [{ action: 'wait_for', expression: expect.stringContaining('within(0, 2000') }, { action: 'evaluate' }], timeout: 5_000 },
+      {
+        steps: [{ action: 'wait_for', expression: expect.stringContaining('within(0, 2000') }, { action: 'evaluate' }],
+        timeout: 5_000,
+      },
     ],
     [
       '/content',
@@ -157,14 +240,21 @@ describe('the interface of browserless', () => {
     ],
     [
       '/content',
-      { addStyleTag: [{ content: 'h1{}' }, { url: 'https://a.example/b.css' }], addScriptTag: [{ content: 'x', type: 'module', id: 'i' }] },
+      {
+        addStyleTag: [{ content: 'h1{}' }, { url: 'https://a.example/b.css' }],
+        addScriptTag: [{ content: 'x', type: 'module', id: 'i' }],
+      },
       {
         customJs: expect.stringContaining(
           '[{"content":"h1{}","element":"style"},{"url":"https://a.example/b.css","element":"link"},{"content":"x","id":"i","type":"module","element":"script"}]',
         ),
       },
     ],
-    ['/content', { blockAds: true, blockConsentModals: true }, { blockAds: true, blockTrackers: true, blockCookieBanners: true }],
+    [
+      '/content',
+      { blockAds: true, blockConsentModals: true },
+      { blockAds: true, blockTrackers: true, blockCookieBanners: true },
+    ],
   ])('%s takes %j', async (path, body, options) => {
     const answer = await send(path, { body: { url: URL, ...body } });
     expect(answer.text).toBe('picture');
@@ -178,23 +268,37 @@ describe('the interface of browserless', () => {
     ['blockAds', { blockAds: true, blockTrackers: true }],
     ['headless=true&stealth=false', {}],
     [`launch=${encodeURIComponent('{"args":["--lang=fr-FR"]}')}&--lang=de-DE`, { locale: 'de-DE' }],
-    ['--proxy-server=http://proxy.example:3128&--lang=de-DE', { proxy: { server: 'http://proxy.example:3128' }, locale: 'de-DE' }],
+    [
+      '--proxy-server=http://proxy.example:3128&--lang=de-DE',
+      { proxy: { server: 'http://proxy.example:3128' }, locale: 'de-DE' },
+    ],
     [
       `launch=${encodeURIComponent('{"args":["--no-sandbox"],"defaultViewport":{"width":500,"height":400}}')}`,
       { view: { width: 500, height: 400 } },
     ],
-    [`launch=${Buffer.from('{"acceptInsecureCerts":true,"headless":"shell"}').toString('base64url')}`, { ignoreHttpsErrors: true }],
+    [
+      `launch=${Buffer.from('{"acceptInsecureCerts":true,"headless":"shell"}').toString('base64url')}`,
+      { ignoreHttpsErrors: true },
+    ],
   ])('takes the query ?%s', async (query, options) => {
     const by = services();
     by.config.allowInsecureTls = true;
-    const answer = await send('/screenshot', { query: `token=${KEYS.full}&${query}`, body: { url: URL, gotoOptions: { timeout: 0 } }, by });
+    const answer = await send('/screenshot', {
+      query: `token=${KEYS.full}&${query}`,
+      body: { url: URL, gotoOptions: { timeout: 0 } },
+      by,
+    });
     expect(answer.text).toBe('picture');
     expect(answer.options).toMatchObject(options);
   });
 
   it.each<[path: string, body: object, field: string]>([
     ['/screenshot', { setJavaScriptEnabled: { toString: 1 } }, '`setJavaScriptEnabled` can only be true here'],
-    ['/screenshot', { url: URL, viewport: { width: 0, height: 1.5 } }, 'a whole number from 1 to 3840\n`viewport.height` must'],
+    [
+      '/screenshot',
+      { url: URL, viewport: { width: 0, height: 1.5 } },
+      'a whole number from 1 to 3840\n`viewport.height` must',
+    ],
     ['/screenshot', { url: URL, cookies: [{ name: 'a', value: 'b', domain: '..' }] }, '`cookies.0.domain` must'],
     ['/pdf', { url: URL, options: { width: -1 } }, '`options.width` must be a length'],
     ['/screenshot', { optons: {} }, '`optons` is not a field of this interface: did you mean `options`?'],
@@ -219,11 +323,13 @@ describe('the interface of browserless', () => {
     ['/content', { userAgent: { userAgent: 'a', platform: 'b' } }, '`userAgent` must be a string'],
     ['/content', { rejectResourceTypes: ['document'] }, '`rejectResourceTypes` cannot have document'],
     ['/content', { rejectResourceTypes: ['websocket'] }, '`rejectResourceTypes` cannot have this type here'],
-    ...['\\.(css|js)', '^https://a', 'a+', 'b$', '/^.*\\.(css)/', '\\d', 'a.*?', '.*'].map((pattern): [string, object, string] => [
-      '/content',
-      { rejectRequestPattern: [pattern] },
-      '`rejectRequestPattern` can only have plain text',
-    ]),
+    ...['\\.(css|js)', '^https://a', 'a+', 'b$', '/^.*\\.(css)/', '\\d', 'a.*?', '.*'].map(
+      (pattern): [string, object, string] => [
+        '/content',
+        { rejectRequestPattern: [pattern] },
+        '`rejectRequestPattern` can only have plain text',
+      ],
+    ),
     ['/content', { addScriptTag: [{ path: '/etc/passwd' }] }, 'must have `url` or `content`, and no `path`'],
     ['/content', { addStyleTag: [{ content: 'a', url: 'b' }] }, 'must have either `url` or `content`'],
     ['/content', { waitForTimeout: 30_001 }, '`waitForTimeout` must be at most 30000'],
@@ -235,10 +341,22 @@ describe('the interface of browserless', () => {
       { options: { clip: { x: 0, y: 0, width: 1, height: 1, scale: 2 } } },
       '`options.clip.scale` can only be 1 here: set `viewport.deviceScaleFactor`',
     ],
-    ['/screenshot', { options: { clip: { x: 0 }, captureBeyondViewport: false } }, '`options.captureBeyondViewport` can only be true'],
-    ['/screenshot', { url: URL, options: { type: 'jpeg', omitBackground: true } }, '`options.omitBackground` needs format'],
+    [
+      '/screenshot',
+      { options: { clip: { x: 0 }, captureBeyondViewport: false } },
+      '`options.captureBeyondViewport` can only be true',
+    ],
+    [
+      '/screenshot',
+      { url: URL, options: { type: 'jpeg', omitBackground: true } },
+      '`options.omitBackground` needs format',
+    ],
     ['/pdf', { url: URL, options: { format: 'A9' } }, '`options.format` must be one of a0'],
-    ['/pdf', { url: URL, options: { fullPage: true, format: 'A4' } }, '`options.fullPage` cannot be combined with `format`'],
+    [
+      '/pdf',
+      { url: URL, options: { fullPage: true, format: 'A4' } },
+      '`options.fullPage` cannot be combined with `format`',
+    ],
     ['/pdf', { options: { path: 'a.pdf' } }, '`options.path` is not supported here'],
   ])('%s refuses %j', async (path, body, text) => {
     const by = services();
@@ -264,7 +382,10 @@ describe('the interface of browserless', () => {
 
   it.each([
     ...['/function', '/chromium/download', '/scrape', '/chrome/performance'].map((path) => ['POST', path]),
-    ...['/chromium', '/chromium/playwright', '/json/version', '/json/list', '/config', '/meta'].map((path) => ['GET', path]),
+    ...['/chromium', '/chromium/playwright', '/json/version', '/json/list', '/config', '/meta'].map((path) => [
+      'GET',
+      path,
+    ]),
     ...['/screenshot', '/chromium/pdf', '/chrome/scrape'].map((path) => ['GET', path]),
   ])('says of %s %s what to use instead', async (method, path) => {
     const answer = await ask(services(), `${path}?token=${KEYS.full}`, { method });
@@ -274,7 +395,10 @@ describe('the interface of browserless', () => {
 
   it('tells how busy it is, to those who have a key', async () => {
     const by = services();
-    const [active, pressure] = ['/active', '/pressure'].map((path) => `${path}?token=${KEYS.reader}`) as [string, string];
+    const [active, pressure] = ['/active', '/pressure'].map((path) => `${path}?token=${KEYS.reader}`) as [
+      string,
+      string,
+    ];
     expect((await ask(by, active)).status).toBe(204);
     expect((await ask(by, '/active', { headers: { authorization: undefined } })).status).toBe(401);
     const told = { isAvailable: true, maxConcurrent: 2, maxQueued: 10, queued: 0, running: 0, reason: '', message: '' };
@@ -288,7 +412,11 @@ describe('the interface of browserless', () => {
   it('takes the key as a token, in Bearer or in Basic, and STILLFRAME_COMPATIBLE_APIS_KEY without any', async () => {
     const basic = `Basic ${Buffer.from(`${KEYS.full}:`).toString('base64')}`;
     expect((await send('/content', { query: '' })).status).toBe(401);
-    for (const [authorization, status] of [[`Bearer ${KEYS.full}`, 200] as const, [basic, 200] as const, ['Bearer other', 401] as const]) {
+    for (const [authorization, status] of [
+      [`Bearer ${KEYS.full}`, 200] as const,
+      [basic, 200] as const,
+      ['Bearer other', 401] as const,
+    ]) {
       expect((await send('/content', { query: '', headers: { authorization } })).status).toBe(status);
     }
     const by = services();

@@ -16,19 +16,33 @@ type Files = Record<string, string>;
 
 const HTML = { 'index.html': '<h1>Hello</h1>' };
 const KEY = { authorization: `Bearer ${KEYS.full}` };
-const HOOKS = { 'gotenberg-webhook-url': 'https://a.example/file?s=1', 'gotenberg-webhook-error-url': 'https://b.example/error' };
+const HOOKS = {
+  'gotenberg-webhook-url': 'https://a.example/file?s=1',
+  'gotenberg-webhook-error-url': 'https://b.example/error',
+};
 
 const aCompatibleApi = (config: Parameters<typeof servicesWithApi>[2] = {}) =>
   Object.assign(servicesWithApi('gotenberg', {}, config), { captured: { format: 'pdf' as const } });
 
-async function post(path: string, fields: Fields, files: Files = {}, { by = aCompatibleApi(), headers = {} as Fields } = {}) {
+async function post(
+  path: string,
+  fields: Fields,
+  files: Files = {},
+  { by = aCompatibleApi(), headers = {} as Fields } = {},
+) {
   const body = new FormData();
   for (const [name, value] of Object.entries(fields)) body.append(name, value);
-  for (const [name, content] of Object.entries(files)) body.append(name === 'embeds' ? name : 'files', new Blob([content]), name);
+  for (const [name, content] of Object.entries(files))
+    body.append(name === 'embeds' ? name : 'files', new Blob([content]), name);
   return { ...(await ask(by, path, { body, headers })), services: by };
 }
 
-async function optionsOf(path: string, fields: Fields, files: Files = {}, headers: Fields = {}): Promise<CaptureOptions> {
+async function optionsOf(
+  path: string,
+  fields: Fields,
+  files: Files = {},
+  headers: Fields = {},
+): Promise<CaptureOptions> {
   const { status, text, services } = await post(path, fields, files, { headers });
   expect([status, text]).toEqual(status === 204 ? [204, ''] : [200, 'picture']);
   return services.submitted[0]?.submission.options ?? expect.fail();
@@ -44,8 +58,14 @@ const inch = (inches: number) => expect.closeTo(inches, 4);
 describe('the interface of Gotenberg', () => {
   it("has Gotenberg's defaults", async () => {
     expect(await optionsOf(PDF, {}, HTML)).toMatchObject({
-      ...{ format: 'pdf', view: { width: 800, height: 600, deviceScaleFactor: 1 }, waitUntil: 'load', tolerate: ['render_incomplete'] },
-      ...{ blockAds: false, reduceMotion: false, waitForIdle: false, inspectPage: false },
+      format: 'pdf',
+      view: { width: 800, height: 600, deviceScaleFactor: 1 },
+      waitUntil: 'load',
+      tolerate: ['render_incomplete'],
+      blockAds: false,
+      reduceMotion: false,
+      waitForIdle: false,
+      inspectPage: false,
       pdf: {
         paper: { width: 8.5, height: 11 },
         margin: { top: inch(0.39), left: inch(0.39) },
@@ -65,7 +85,12 @@ describe('the interface of Gotenberg', () => {
     };
     expect((await optionsOf(PDF_URL, { ...AT, ...inches })).pdf).toEqual((await optionsOf(PDF_URL, AT)).pdf);
     expect(await optionsOf(SHOT_URL, AT)).toMatchObject({
-      ...{ url: AT.url, format: 'png', fullPage: true, fullPageAlgorithm: 'native', fullWidth: true, files: null },
+      url: AT.url,
+      format: 'png',
+      fullPage: true,
+      fullPageAlgorithm: 'native',
+      fullWidth: true,
+      files: null,
       view: { width: 800, height: 600, deviceScaleFactor: 1 },
     });
   });
@@ -78,7 +103,11 @@ describe('the interface of Gotenberg', () => {
     ['marginLeft', '2.54cm', { pdf: { margin: { left: inch(1) } } }],
     ['marginRight', '6pc', { pdf: { margin: { right: inch(1) } } }],
     ['landscape', '1', { pdf: { paper: { width: 11, height: 8.5 } } }],
-    ['printBackground', 'true', { pdf: { printBackground: true }, customCss: 'html { print-color-adjust: exact !important }' }],
+    [
+      'printBackground',
+      'true',
+      { pdf: { printBackground: true }, customCss: 'html { print-color-adjust: exact !important }' },
+    ],
     ['scale', '0.5', { pdf: { scale: 0.5 } }],
     ['singlePage', 'T', { pdf: { singlePage: true } }],
     ['singlePage', '0', { pdf: { printBackground: false } }],
@@ -87,32 +116,55 @@ describe('the interface of Gotenberg', () => {
     ['generateDocumentOutline', 'true', { pdf: { outline: true } }],
     ['generateTaggedPdf', 'true', { pdf: { tagged: true } }],
     ['emulatedMediaType', 'screen', { pdf: { media: 'screen' } }],
-    ['emulatedMediaFeatures', '{"prefers-color-scheme":"dark","prefers-reduced-motion":"reduce"}', { reduceMotion: true }],
+    [
+      'emulatedMediaFeatures',
+      '{"prefers-color-scheme":"dark","prefers-reduced-motion":"reduce"}',
+      { reduceMotion: true },
+    ],
     ['emulatedMediaFeatures', '[{"name":"prefers-color-scheme","value":"light"}]', { colorScheme: 'light' }],
     ['waitDelay', '1.5s250ms', { delay: 1_750 }],
-    ['waitForExpression', 'window.ready === true;', { waitForFunction: expect.stringContaining('(await (window.ready === true\n))') }],
+    [
+      'waitForExpression',
+      'window.ready === true;',
+      { waitForFunction: expect.stringContaining('(await (window.ready === true\n))') },
+    ],
     ['waitWindowStatus', 'ok', { waitForFunction: 'window.status === "ok"' }],
     ['waitForSelector', '#done', { waitForSelector: '#done' }],
     ['userAgent', 'Bot/1', { userAgent: 'Bot/1' }],
-    ['cookies', '[{"name":"a","value":"b","domain":"x.de","sameSite":"lax","path":null}]', { storageState: { cookies: [COOKIE] } }],
+    [
+      'cookies',
+      '[{"name":"a","value":"b","domain":"x.de","sameSite":"lax","path":null}]',
+      { storageState: { cookies: [COOKIE] } },
+    ],
     ['skipNetworkIdleEvent', 'false', { waitUntil: 'networkidle' }],
     ['skipNetworkAlmostIdleEvent', '0', { waitForIdle: true }],
-    ['failOnHttpStatusCodes', '[]', { tolerate: ['target_error', 'blocked_by_target', 'render_incomplete'], inspectPage: false }],
+    [
+      'failOnHttpStatusCodes',
+      '[]',
+      { tolerate: ['target_error', 'blocked_by_target', 'render_incomplete'], inspectPage: false },
+    ],
     ['failOnHttpStatusCodes', '[599,499]', { tolerate: ['render_incomplete'], inspectPage: false }],
     ['pdfua', 'false', { format: 'pdf' }],
     ['flatten', 'false', { format: 'pdf' }],
     ['metadata', '', { format: 'pdf' }],
-  ])('maps %s=%s of a PDF', async (field, value, wanted) => expect(await optionsOf(PDF, { [field]: value }, HTML)).toMatchObject(wanted));
+  ])('maps %s=%s of a PDF', async (field, value, wanted) =>
+    expect(await optionsOf(PDF, { [field]: value }, HTML)).toMatchObject(wanted),
+  );
 
   it.each<[Fields, object]>([
-    [{ width: '400', height: '300', deviceScaleFactor: '2' }, { view: { width: 400, height: 300, deviceScaleFactor: 2 } }],
+    [
+      { width: '400', height: '300', deviceScaleFactor: '2' },
+      { view: { width: 400, height: 300, deviceScaleFactor: 2 } },
+    ],
     [{ clip: 'true' }, { fullPage: false, fullWidth: false }],
     [{ selector: 'main' }, { selector: 'main', fullPage: false, tolerate: [] }],
     [{ format: 'jpeg' }, { format: 'jpeg', quality: 100 }],
     [{ quality: '0', format: 'jpeg' }, { quality: 1 }],
     [{ format: 'webp' }, { format: 'webp', quality: 80 }],
     [{ omitBackground: 'true', optimizeForSpeed: 'true', emulatedMediaType: 'screen' }, { omitBackground: true }],
-  ])('maps %j of a screenshot', async (fields, wanted) => expect(await optionsOf(SHOT, fields, HTML)).toMatchObject(wanted));
+  ])('maps %j of a screenshot', async (fields, wanted) =>
+    expect(await optionsOf(SHOT, fields, HTML)).toMatchObject(wanted),
+  );
 
   it('takes files by their base names, templates for headers and footers, and the headers of a url', async () => {
     const style = '<html><head><style>body{font-size:12px}</style></head><body>1</body></html>';
@@ -145,14 +197,24 @@ describe('the interface of Gotenberg', () => {
     [PDF, { cookies: '{}' }, HTML, 'resulting to a JSON array of cookies'],
     [PDF, { cookies: 'nul' }, HTML, 'resulting to unmarshal cookies: the text is not valid JSON'],
     [PDF, { cookies: 'tru,' }, HTML, "invalid character ',' in literal true (expecting 'e')"],
-    [PDF, { emulatedMediaFeatures: 'x' }, HTML, "unmarshal emulatedMediaFeatures: invalid character 'x' looking for beginning of value"],
+    [
+      PDF,
+      { emulatedMediaFeatures: 'x' },
+      HTML,
+      "unmarshal emulatedMediaFeatures: invalid character 'x' looking for beginning of value",
+    ],
     [PDF, { omitBackground: 'true' }, HTML, 'omitBackground requires printBackground set to true'],
     [PDF, { emulatedMediaFeatures: '{"forced-colors":"active"}' }, HTML, 'forced-colors'],
     [PDF, { failOnResourceHttpStatusCodes: '[399]' }, HTML, 'has codes below 400'],
     [PDF, { extraHttpHeaders: '{"a":"b"}' }, HTML, "'extraHttpHeaders' is not supported here"],
     [PDF_URL, { ...AT, extraHttpHeaders: '{"a":"b;scope"}' }, {}, "invalid scope '' for header 'a'"],
     [PDF_URL, { ...AT, extraHttpHeaders: '{"a":"b;scope=+a"}' }, {}, 'missing argument to repetition operator in `+a`'],
-    [PDF, { nativePageRanges: '3-2' }, HTML, "Chromium does not handle the page ranges '3-2' (nativePageRanges) syntax"],
+    [
+      PDF,
+      { nativePageRanges: '3-2' },
+      HTML,
+      "Chromium does not handle the page ranges '3-2' (nativePageRanges) syntax",
+    ],
     [PDF, { pdfa: 'a' }, HTML, 'The requested PDF format is not supported'],
     [PDF, { splitMode: 'pages', splitSpan: 'a' }, HTML, 'The requested split mode is not supported'],
     [PDF, { splitMode: 'pages', splitSpan: '2-' }, HTML, "'splitMode' is not supported here"],
@@ -186,7 +248,12 @@ describe('the interface of Gotenberg', () => {
     [SHOT, { deviceScaleFactor: '4.1' }, HTML, "'deviceScaleFactor' must be a number from 0.1 to 4"],
     [SHOT, { quality: '101' }, HTML, "'quality' is invalid (got '101', resulting to value is superior to 100)"],
     [SHOT, {}, { ...HTML, 'footer.html': '' }, 'belong to PDFs'],
-    [MARKDOWN, {}, {}, "Invalid form data: form file 'index.html' is required\nno form file found for extensions: [.md]"],
+    [
+      MARKDOWN,
+      {},
+      {},
+      "Invalid form data: form file 'index.html' is required\nno form file found for extensions: [.md]",
+    ],
     [MARKDOWN, {}, { 'index.html': '{{ toHTML "b.md" }}', 'a.md': '' }, "Markdown file(s) not found: 'b.md'"],
     [MARKDOWN, {}, { 'index.html': '{{ range . }}', 'a.md': '' }, "'{{ range . }}' of index.html is not supported"],
   ])('refuses on %s %j', async (path, fields, files, message) => {
@@ -210,9 +277,14 @@ describe('the interface of Gotenberg', () => {
   it.each<[name: string, header: string]>([
     ['report', 'attachment; filename="report.pdf"'],
     ['../a\\b"c', 'attachment; filename="b_c.pdf"; filename*=UTF-8\'\'b%22c.pdf'],
-    [Buffer.from('Größe').toString('latin1'), 'attachment; filename="Gr__e.pdf"; filename*=UTF-8\'\'Gr%C3%B6%C3%9Fe.pdf'],
+    [
+      Buffer.from('Größe').toString('latin1'),
+      'attachment; filename="Gr__e.pdf"; filename*=UTF-8\'\'Gr%C3%B6%C3%9Fe.pdf',
+    ],
   ])('names the file %j, and repeats the trace', async (name, header) => {
-    const { headers } = await post(PDF, {}, HTML, { headers: { 'gotenberg-output-filename': name, 'gotenberg-trace': 't-1' } });
+    const { headers } = await post(PDF, {}, HTML, {
+      headers: { 'gotenberg-output-filename': name, 'gotenberg-trace': 't-1' },
+    });
     expect([headers.get('content-disposition'), headers.get('gotenberg-trace')]).toEqual([header, 't-1']);
   });
 
@@ -244,9 +316,15 @@ describe('the interface of Gotenberg', () => {
     const chromium = { status: 'up', timestamp: expect.stringMatching(/^\d{4}-/) };
     const health = await ask(by, '/health', { headers });
     expect(health.json).toEqual({ status: 'up', details: { chromium } });
-    expect([health.headers.get('content-type'), health.headers.get('gotenberg-trace')]).toEqual(['application/json; charset=utf-8', 't-1']);
+    expect([health.headers.get('content-type'), health.headers.get('gotenberg-trace')]).toEqual([
+      'application/json; charset=utf-8',
+      't-1',
+    ]);
     const version = await ask(by, '/version', { headers });
-    expect([version.text, version.headers.get('gotenberg-trace')]).toEqual([expect.stringMatching(/^8\.\d+\.\d+$/), 't-1']);
+    expect([version.text, version.headers.get('gotenberg-trace')]).toEqual([
+      expect.stringMatching(/^8\.\d+\.\d+$/),
+      't-1',
+    ]);
     expect((await ask(by, '/version', { headers: { 'gotenberg-trace': 'a b' } })).status).toBe(400);
     by.draining = () => true;
     expect((await ask(by, '/health')).status).toBe(503);
@@ -259,7 +337,16 @@ describe('the interface of Gotenberg', () => {
     { url: 'https://example.com/c.js', type: 'xhr', error: 'net::ERR_TUNNEL_CONNECTION_FAILED' },
   ];
   const facts = {
-    ...{ title: '', open_graph: {}, twitter: {}, icons: [], feeds: [], headings: [], links: [], fonts: [], redirects: [], status: 404 },
+    title: '',
+    open_graph: {},
+    twitter: {},
+    icons: [],
+    feeds: [],
+    headings: [],
+    links: [],
+    fonts: [],
+    redirects: [],
+    status: 404,
     requests: { count: 4, bytes: 0, by_type: {}, failed, slowest: [] },
     console_errors: [{ text: 'logged' }, { text: 'Error: boom', uncaught: true as const }],
   };
@@ -278,7 +365,9 @@ describe('the interface of Gotenberg', () => {
     [{ failOnConsoleExceptions: 'true' }, 'Chromium console exceptions:\nError: boom'],
     [{ failOnConsoleExceptions: 'false' }, null],
   ])('answers 409 if %j is hit', async (fields, message) => {
-    const by = Object.assign(aCompatibleApi(), { captured: { inspection: { markdown: '', accessibleTree: '', facts } } });
+    const by = Object.assign(aCompatibleApi(), {
+      captured: { inspection: { markdown: '', accessibleTree: '', facts } },
+    });
     const { status, text } = await post(PDF_URL, { ...AT, ...fields }, {}, { by });
     expect([status, text]).toEqual(message === null ? [200, 'picture'] : [409, message]);
   });
@@ -291,7 +380,11 @@ describe('the interface of Gotenberg', () => {
     ['render_timeout', 503, NOTHING],
     ['render_crashed', 500, NOTHING],
     [
-      ...(['invalid_request', 400, "The expression 'a' (waitForExpression) returned an exception or undefined"] as const),
+      ...([
+        'invalid_request',
+        400,
+        "The expression 'a' (waitForExpression) returned an exception or undefined",
+      ] as const),
       ...([{ issues: [{ path: 'wait_for_function', message: 'threw' }] }, PDF, { waitForExpression: 'a' }] as const),
     ],
     [
@@ -302,7 +395,12 @@ describe('the interface of Gotenberg', () => {
       ...(['render_incomplete', 400, "The selector '#a' (selector) matched no element with a visible box"] as const),
       ...([{ check: 'selector' }, SHOT, { selector: '#a' }] as const),
     ],
-    ['invalid_request', 400, "Invalid form data: form field 'constructor' x", { issues: [{ path: 'constructor', message: 'x' }] }],
+    [
+      'invalid_request',
+      400,
+      "Invalid form data: form field 'constructor' x",
+      { issues: [{ path: 'constructor', message: 'x' }] },
+    ],
   ])('answers %s with %i and %j', async (code, status, text, details = {}, path = PDF, fields = {}) => {
     const error = {
       code,
@@ -398,7 +496,12 @@ function withAccount(by: ReturnType<typeof aCompatibleApi>) {
 
 /** Sends a form to a route that is passed on, in these pieces. */
 async function sendRaw(port: number, lines: readonly string[], pieces: readonly string[]) {
-  const head = ['POST /forms/libreoffice/convert HTTP/1.1', 'Host: localhost', `Authorization: ${KEY.authorization}`, ...lines];
+  const head = [
+    'POST /forms/libreoffice/convert HTTP/1.1',
+    'Host: localhost',
+    `Authorization: ${KEY.authorization}`,
+    ...lines,
+  ];
   const client = new RawClient(port).send(`${[...head, 'Transfer-Encoding: chunked'].join('\r\n')}\r\n\r\n`);
   for (const piece of pieces) client.send(`${piece.length.toString(16)}\r\n${piece}\r\n`);
   const answer = await client.send('0\r\n\r\n').answer();
@@ -411,10 +514,20 @@ describe('the Gotenberg behind the interface', () => {
     await using upstream = await startUpstream({ status: 201, body: 'office' });
     const { by, passed } = upstream;
     const sent = { by, headers: { cookie: 'c' } };
-    const { status, headers, text } = await post('/forms/libreoffice/convert?a=1', { merge: 'true' }, { 'a.odt': 'x' }, sent);
+    const { status, headers, text } = await post(
+      '/forms/libreoffice/convert?a=1',
+      { merge: 'true' },
+      { 'a.odt': 'x' },
+      sent,
+    );
     expect([status, text, headers.get('x-own'), headers.get('set-cookie')]).toEqual([201, 'office', '1', null]);
-    expect(passed).toMatchObject([{ path: '/base/forms/libreoffice/convert?a=1', body: expect.stringContaining('filename="a.odt"') }]);
-    expect([passed[0]?.headers.authorization, passed[0]?.headers.cookie]).toEqual([`Basic ${btoa('user:pass')}`, undefined]);
+    expect(passed).toMatchObject([
+      { path: '/base/forms/libreoffice/convert?a=1', body: expect.stringContaining('filename="a.odt"') },
+    ]);
+    expect([passed[0]?.headers.authorization, passed[0]?.headers.cookie]).toEqual([
+      `Basic ${btoa('user:pass')}`,
+      undefined,
+    ]);
     expect((await post('/forms/libreoffice/convert', {}, {}, { by, headers: { authorization: '' } })).status).toBe(401);
     expect((await post('/forms/chromium/other', {}, {}, { by })).status).toBe(404);
     expect(passed).toHaveLength(1);
@@ -439,7 +552,9 @@ describe('the Gotenberg behind the interface', () => {
     await using upstream = await startUpstream({ status: 200, body: '', end: 'never' });
     const { by } = upstream;
     const account = withAccount(by);
-    expect((await post('/forms/a', {}, {}, { by, headers: { 'gotenberg-webhook-url': 'http://a.example/' } })).status).toBe(400);
+    expect(
+      (await post('/forms/a', {}, {}, { by, headers: { 'gotenberg-webhook-url': 'http://a.example/' } })).status,
+    ).toBe(400);
     expect(account.prices()).toEqual([]);
     expect((await post('/forms/a', { downloadFrom: '[]' }, {}, { by })).status).toBe(400);
     expect(account.prices()).toEqual([3, -3]);
@@ -456,7 +571,11 @@ describe('the Gotenberg behind the interface', () => {
     const passed = upstream.passed.length;
     by.store.charge = async () => ({ kind: 'quota_exceeded', quota: 2, used: 0, reserved: 0, resetsAt: Date.now() });
     const { status, text } = await post('/forms/a', {}, {}, { by });
-    expect([status, text, upstream.passed.length]).toEqual([429, expect.stringContaining('quota of 2 credits'), passed]);
+    expect([status, text, upstream.passed.length]).toEqual([
+      429,
+      expect.stringContaining('quota of 2 credits'),
+      passed,
+    ]);
   });
 
   it('gets nothing but routes below /forms, whatever the request target is', async () => {
@@ -465,13 +584,17 @@ describe('the Gotenberg behind the interface', () => {
     const statusOf = (path: string) =>
       new Promise((resolve, reject) => {
         const headers = { ...KEY, 'content-type': 'multipart/form-data; boundary=b' };
-        const sent = request(served.url, { method: 'POST', path, headers }, (answer) => resolve(answer.resume().statusCode));
+        const sent = request(served.url, { method: 'POST', path, headers }, (answer) =>
+          resolve(answer.resume().statusCode),
+        );
         sent.on('error', reject).end('--b--\r\n');
       });
-    for (const path of ['/../forms/a', '/%2e%2e/forms/a', 'http://other.example/forms/a']) expect(await statusOf(path)).toBe(200);
+    for (const path of ['/../forms/a', '/%2e%2e/forms/a', 'http://other.example/forms/a'])
+      expect(await statusOf(path)).toBe(200);
     expect(new Set(upstream.passed.map(({ path }) => path))).toEqual(new Set(['/base/forms/a']));
     const chromium = ['/forms//chromium/convert/url', '/forms/chromium%2fconvert', '/forms/Chromium'];
-    for (const path of ['/forms/../x', '/forms/..%2fx', '/forms/', ...chromium]) expect([path, await statusOf(path)]).toEqual([path, 404]);
+    for (const path of ['/forms/../x', '/forms/..%2fx', '/forms/', ...chromium])
+      expect([path, await statusOf(path)]).toEqual([path, 404]);
     expect(upstream.passed).toHaveLength(3);
   });
 
@@ -492,7 +615,9 @@ describe('the Gotenberg behind the interface', () => {
     const { headers, body } = upstream.passed[0] ?? expect.fail();
     const boundary = /boundary=(.+)$/.exec(headers['content-type'] ?? '')?.[1];
     const file = 'name="files"; filename="..%5Ca;%22b%5C"\r\ncontent-type: application/octet-stream\r\n\r\n=41';
-    const written = [file, 'name="m%22erge"\r\n\r\ntrue'].map((part) => `--${boundary}\r\ncontent-disposition: form-data; ${part}\r\n`);
+    const written = [file, 'name="m%22erge"\r\n\r\ntrue'].map(
+      (part) => `--${boundary}\r\ncontent-disposition: form-data; ${part}\r\n`,
+    );
     expect([body, headers['content-encoding']]).toEqual([`${written.join('')}--${boundary}--\r\n`, undefined]);
   });
 
@@ -527,7 +652,11 @@ describe('the Gotenberg behind the interface', () => {
   ])('does not get the headers %j %j', async (...lines) => {
     await using upstream = await startUpstream({ status: 200, body: '' });
     await using served = await serveApp(upstream.by);
-    const { status, body } = await sendRaw(served.port, ['Content-Type: multipart/form-data; boundary=b', ...lines], ['--b--\r\n']);
+    const { status, body } = await sendRaw(
+      served.port,
+      ['Content-Type: multipart/form-data; boundary=b', ...lines],
+      ['--b--\r\n'],
+    );
     expect([status, body]).toEqual([400, expect.stringMatching(/Gotenberg-\S+ is not supported here|not valid HTTP/)]);
     expect(upstream.passed).toEqual([]);
   });
@@ -541,10 +670,19 @@ describe('the Gotenberg behind the interface', () => {
       by: upstream.by,
       headers: { 'gotenberg-output-filename': 'a' },
     });
-    expect([answer.status, answer.text, answer.headers.get('content-disposition')]).toEqual([status, 'archived', disposition]);
+    expect([answer.status, answer.text, answer.headers.get('content-disposition')]).toEqual([
+      status,
+      'archived',
+      disposition,
+    ]);
     const body = upstream.passed[0]?.body ?? '';
     expect(upstream.passed[0]?.path).toBe('/base/forms/pdfengines/convert');
-    for (const part of ['name="pdfa"\r\n\r\nPDF/A-2b\r\n', 'name="pdfua"\r\n\r\ntrue\r\n', 'filename="page.pdf"', '\r\n\r\npicture\r\n--'])
+    for (const part of [
+      'name="pdfa"\r\n\r\nPDF/A-2b\r\n',
+      'name="pdfua"\r\n\r\ntrue\r\n',
+      'filename="page.pdf"',
+      '\r\n\r\npicture\r\n--',
+    ])
       expect(body).toContain(part);
   });
 

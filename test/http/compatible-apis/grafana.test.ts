@@ -15,8 +15,15 @@ async function send(query: Query, { path = '/render', headers = {}, by = service
 describe("the interface of Grafana's image renderer", () => {
   it('takes the request that Grafana sends for a panel', async () => {
     const sent = {
-      ...{ url: URL, renderKey: 'k3y', domain: 'grafana.example', timezone: 'Europe/Berlin', encoding: 'png', timeout: '60' },
-      ...{ width: '1000', height: '500', deviceScaleFactor: '1.000000' },
+      url: URL,
+      renderKey: 'k3y',
+      domain: 'grafana.example',
+      timezone: 'Europe/Berlin',
+      encoding: 'png',
+      timeout: '60',
+      width: '1000',
+      height: '500',
+      deviceScaleFactor: '1.000000',
     };
     const headers = { 'user-agent': 'Grafana/12.3.0', 'accept-language': 'de-DE' };
     const { status, text, options } = await send(sent, { headers });
@@ -40,8 +47,18 @@ describe("the interface of Grafana's image renderer", () => {
     [
       {},
       {
-        ...{ format: 'pdf', view: { width: 1_000, height: 500, deviceScaleFactor: 1 }, timeout: 30_000, timezone: null, cookies: [] },
-        pdf: { paper: { width: 11.6929, height: 8.2677 }, margin: { top: 0 }, printBackground: true, scale: 1, pageRanges: null },
+        format: 'pdf',
+        view: { width: 1_000, height: 500, deviceScaleFactor: 1 },
+        timeout: 30_000,
+        timezone: null,
+        cookies: [],
+        pdf: {
+          paper: { width: 11.6929, height: 8.2677 },
+          margin: { top: 0 },
+          printBackground: true,
+          scale: 1,
+          pageRanges: null,
+        },
       },
     ],
     [
@@ -75,12 +92,18 @@ describe("the interface of Grafana's image renderer", () => {
       { encoding: 'pdf', deviceScaleFactor: '2', landscape: 'true', 'pdf.format': 'A5' },
       { pdf: { paper: { width: 8.2677, height: 5.8268 }, scale: 0.5 }, view: { deviceScaleFactor: 1 } },
     ],
-    [{ encoding: 'pdf', 'pdf.printBackground': 'false', 'pdf.pageRanges': '1-2' }, { pdf: { printBackground: false, pageRanges: '1-2' } }],
+    [
+      { encoding: 'pdf', 'pdf.printBackground': 'false', 'pdf.pageRanges': '1-2' },
+      { pdf: { printBackground: false, pageRanges: '1-2' } },
+    ],
     [
       { encoding: 'pdf', url: `${URL}&pdf.format=letter&pdf.landscape=false&pdf.pageRanges=` },
       { pdf: { paper: { width: 8.5, height: 11 }, pageRanges: null } },
     ],
-    [{ renderKey: 'k', domain: 'grafana.example', url: 'http://grafana.example/' }, { cookies: [{ domain: '.grafana.example' }] }],
+    [
+      { renderKey: 'k', domain: 'grafana.example', url: 'http://grafana.example/' },
+      { cookies: [{ domain: '.grafana.example' }] },
+    ],
     [{ renderKey: 'k' }, { cookies: [], storageState: null }],
   ])('takes %j', async (query, options) => {
     const answer = await send({ url: URL, ...query });
@@ -105,10 +128,13 @@ describe("the interface of Grafana's image renderer", () => {
     expect(answer.text).toContain(text);
   });
 
-  it.each(['file:///etc/passwd', 'chrome://version', 'socket://localhost:1/'])('forbids %s, as the renderer does', async (url) => {
-    const { status, text } = await send({ url });
-    expect([status, text]).toEqual([403, expect.stringContaining('`url` must be an http or https URL')]);
-  });
+  it.each(['file:///etc/passwd', 'chrome://version', 'socket://localhost:1/'])(
+    'forbids %s, as the renderer does',
+    async (url) => {
+      const { status, text } = await send({ url });
+      expect([status, text]).toEqual([403, expect.stringContaining('`url` must be an http or https URL')]);
+    },
+  );
 
   it('says that it runs, without a key', async () => {
     const headers = { 'x-auth-token': '' };
@@ -141,7 +167,9 @@ describe("the interface of Grafana's image renderer", () => {
     ['navigation_failed', 500],
     ['rate_limited', 429],
   ] as const)('answers %s with its own status, %i', async (code, status) => {
-    const by = servicesWithApi('grafana', { submit: () => Promise.reject(new CaptureError({ code, message: 'no picture' })) });
+    const by = servicesWithApi('grafana', {
+      submit: () => Promise.reject(new CaptureError({ code, message: 'no picture' })),
+    });
     expect((await send({ url: URL }, { by })).status).toBe(status);
   });
 });

@@ -47,21 +47,36 @@ export async function aConsole({
   await store.createAccount('default', Date.now());
   const clock = { ahead: 0 };
   const now = () => Date.now() + clock.ahead;
-  const facts = () => ({ name: 'host-1', version: '0', roles: ['api'], readyBrowsers: 2, sandboxed: true, running: 1, concurrency: 4 });
+  const facts = () => ({
+    name: 'host-1',
+    version: '0',
+    roles: ['api'],
+    readyBrowsers: 2,
+    sandboxed: true,
+    running: 1,
+    concurrency: 4,
+  });
   const startedAt = now();
   const own = {
-    ...{ loopbackOnly: access === 'loopback', maxStorageBytes: 1_000_000 },
+    loopbackOnly: access === 'loopback',
+    maxStorageBytes: 1_000_000,
     thumbnail: async (name: string) => services.files.get(name) ?? null,
-    ...{ ownNode: () => ({ startedAt, facts: facts() }), onQueueChanged: () => undefined },
+    ownNode: () => ({ startedAt, facts: facts() }),
+    onQueueChanged: () => undefined,
   };
   const services = fakeServices({ console: own, now, ...changes });
   const { findDelivery, redeliver } = services.store;
   Object.assign(services.store, store, { findDelivery, redeliver });
   const served = await serveApp(services);
-  const ask: TestConsole['ask'] = (method, path, headers = {}, body = '') => send(`${served.url}${path}`, { method, headers, body });
+  const ask: TestConsole['ask'] = (method, path, headers = {}, body = '') =>
+    send(`${served.url}${path}`, { method, headers, body });
   const newLink = async () => (await issueConsoleLink(store, now())).secret;
   return {
-    ...{ services, store, clock, ask, newLink },
+    services,
+    store,
+    clock,
+    ask,
+    newLink,
     url: served.url,
     async signIn() {
       const entered = await ask('POST', '/console/enter', formHeaders(served.url), `link=${await newLink()}`);
@@ -69,7 +84,8 @@ export async function aConsole({
       const page = await ask('GET', '/console/system', { cookie });
       const token = /name="token" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
       return {
-        ...{ cookie, token },
+        cookie,
+        token,
         get: (path) => ask('GET', path, { cookie }),
         post: (path, fields = {}, headers = {}) =>
           ask('POST', path, { ...formHeaders(served.url), cookie, ...headers }, bodyOf({ token, ...fields })),
@@ -89,17 +105,24 @@ export function formHeaders(origin: string): Record<string, string> {
 }
 
 function bodyOf(fields: Record<string, string | string[]>): string {
-  const pairs = Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one]));
+  const pairs = Object.entries(fields).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, one]),
+  );
   return new URLSearchParams(pairs).toString();
 }
 
 /** Unlike fetch, it may set Host and Origin, and follows no redirect. */
-function send(url: string, { method, headers, body }: { method: string; headers: Record<string, string>; body: string }): Promise<Shown> {
+function send(
+  url: string,
+  { method, headers, body }: { method: string; headers: Record<string, string>; body: string },
+): Promise<Shown> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { method, headers }, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(chunks).toString() }));
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(chunks).toString() }),
+      );
     });
     asked.on('error', reject);
     asked.end(body);

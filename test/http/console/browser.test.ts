@@ -89,7 +89,9 @@ async function examine(page: Page, name: string): Promise<void> {
     expect(await page.evaluate(OVERFLOW), `${name} at ${width}`).toBe(0);
     const run = `axe.run(document, { runOnly: ${JSON.stringify(runOnly)} })`;
     const { violations } = (await page.evaluate(run)) as { violations: Violation[] };
-    const found = violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary}`));
+    const found = violations.flatMap(({ id, nodes }) =>
+      nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary}`),
+    );
     expect(found, `${name}, ${colorScheme}`).toEqual([]);
   }
 }
@@ -100,7 +102,12 @@ function widthOf(image: Locator): Promise<number> {
 
 /** A job whose picture is taken now. */
 async function aPicture(changes: object = {}): Promise<string> {
-  const { headers } = await service.post({ url: `${origin}/`, viewport: { deviceScaleFactor: 1 }, cache_ttl: 0, ...changes });
+  const { headers } = await service.post({
+    url: `${origin}/`,
+    viewport: { deviceScaleFactor: 1 },
+    cache_ttl: 0,
+    ...changes,
+  });
   return headers.get('x-job-id') ?? '';
 }
 
@@ -140,7 +147,11 @@ test('a job is followed until it ends, and the reader can stop that', async () =
   await using visitor = await aVisitor();
   const { page, complaints, asked } = visitor;
   await page.clock.install();
-  const { body } = await service.post({ url: `${origin}/slow`, fail_if_content_missing: ['Nothing'], cache_ttl: 0 }, {}, '?mode=async');
+  const { body } = await service.post(
+    { url: `${origin}/slow`, fail_if_content_missing: ['Nothing'], cache_ttl: 0 },
+    {},
+    '?mode=async',
+  );
   const address = `${service.url}/console/job?id=${body.data.job_id}`;
   await page.goto(address);
   const looks = () => asked.filter((each) => each === address).length;
@@ -152,7 +163,10 @@ test('a job is followed until it ends, and the reader can stop that', async () =
   await service.untilEnded(body.data.job_id);
   const before = looks();
   await page.clock.runFor(20_000);
-  expect([looks(), await page.locator('#result').getAttribute('data-live')]).toEqual([before, `job?id=${body.data.job_id}`]);
+  expect([looks(), await page.locator('#result').getAttribute('data-live')]).toEqual([
+    before,
+    `job?id=${body.data.job_id}`,
+  ]);
   await page.keyboard.press('Enter');
   await page.clock.runFor(2_000);
   await page.locator('#result:not([data-live])').waitFor();
@@ -331,7 +345,12 @@ test('every page is accessible in light and dark, and fits phones', async () => 
   await page.goto(await newLink());
   await examine(page, 'enter');
   const steps: [name: string, path: string, act: () => Promise<void>, shown: string][] = [
-    ['compared', `compare?before=${before}&after=${after}`, () => page.click('button.primary'), 'text=of the pixels have changed'],
+    [
+      'compared',
+      `compare?before=${before}&after=${after}`,
+      () => page.click('button.primary'),
+      'text=of the pixels have changed',
+    ],
     ['taken', 'capture', () => take({ url: `${origin}/` }), '.picture img'],
     ['refused', 'capture', () => take({ url: 'ftp://example.com', quality: '900' }), '[role=alert]'],
     ['keys', 'keys', () => fill({ label: 'made by a test' }, 'text=Create a key'), '#secret'],

@@ -9,7 +9,8 @@ const PUBLIC = ['GET enter', 'POST enter', 'GET console.css', 'GET console.js', 
 
 let it: TestConsole;
 /** Opens a link as its page does. */
-const enter = (link: string, headers = formHeaders(it.url)) => it.ask('POST', '/console/enter', headers, `link=${link}`);
+const enter = (link: string, headers = formHeaders(it.url)) =>
+  it.ask('POST', '/console/enter', headers, `link=${link}`);
 
 beforeEach(async () => {
   it = await aConsole();
@@ -17,12 +18,19 @@ beforeEach(async () => {
 afterEach(() => it[Symbol.asyncDispose]());
 
 test('every route is closed without a session, and with a wrong one', async () => {
-  const routes = Object.entries(PLACES).flatMap(([path, steps]) => Object.keys(steps).map((method) => `${method} ${path}`));
+  const routes = Object.entries(PLACES).flatMap(([path, steps]) =>
+    Object.keys(steps).map((method) => `${method} ${path}`),
+  );
   expect(routes.length).toBeGreaterThan(20);
   for (const route of routes.filter((each) => !PUBLIC.includes(each))) {
     const [method = '', path = ''] = route.replace(':name', 'x.png').split(' ');
     for (const cookie of ['', 'stillframe_console=', `stillframe_console=${'A'.repeat(43)}`]) {
-      const answer = await it.ask(method, `/console/${path}`, { ...formHeaders(it.url), cookie }, method === 'POST' ? 'token=x' : '');
+      const answer = await it.ask(
+        method,
+        `/console/${path}`,
+        { ...formHeaders(it.url), cookie },
+        method === 'POST' ? 'token=x' : '',
+      );
       expect(answer.status, `${route} ${cookie}`).toBe(401);
       expect(answer.text).toContain('stillframe console');
       expect(answer.headers['www-authenticate']).toBe('StillframeConsole');
@@ -32,7 +40,8 @@ test('every route is closed without a session, and with a wrong one', async () =
 
 test('a link opens the console once; looking at it uses nothing up', async () => {
   const link = await it.newLink();
-  for (const method of ['HEAD', 'GET', 'GET']) expect((await it.ask(method, `/console/enter?token=${link}`)).status).toBe(200);
+  for (const method of ['HEAD', 'GET', 'GET'])
+    expect((await it.ask(method, `/console/enter?token=${link}`)).status).toBe(200);
   const opened = await enter(link);
   expect(opened).toMatchObject({ status: 303, headers: { location: 'capture' } });
   const cookie = String(opened.headers['set-cookie']);
@@ -76,13 +85,20 @@ test('a wrong link counts as a failed authentication of its address', async () =
 
 test('a form is refused that another origin sends, or that is not of the session', async () => {
   const visitor = await it.signIn();
-  const pause = (headers: Record<string, string>, fields = {}) => visitor.post('/console/queue', { paused: 'true', ...fields }, headers);
-  const foreign: Record<string, string>[] = [{ origin: 'https://evil.example' }, { origin: 'null' }, { 'sec-fetch-site': 'same-site' }];
+  const pause = (headers: Record<string, string>, fields = {}) =>
+    visitor.post('/console/queue', { paused: 'true', ...fields }, headers);
+  const foreign: Record<string, string>[] = [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'same-site' },
+  ];
   for (const headers of foreign) expect((await pause(headers)).status).toBe(403);
   for (const token of ['x', (await it.signIn()).token]) expect((await pause({}, { token })).status).toBe(403);
   expect((await pause({ 'content-type': 'text/plain' })).status).toBe(400);
   const withoutOrigin = { cookie: visitor.cookie, 'content-type': 'application/x-www-form-urlencoded' };
-  expect((await it.ask('POST', '/console/queue', withoutOrigin, `token=${visitor.token}&paused=true`)).status).toBe(403);
+  expect((await it.ask('POST', '/console/queue', withoutOrigin, `token=${visitor.token}&paused=true`)).status).toBe(
+    403,
+  );
   expect((await it.store.queueStatus()).paused).toBe(false);
   expect(await pause({})).toMatchObject({ status: 303, headers: { location: 'system' } });
   expect((await it.store.queueStatus()).paused).toBe(true);
@@ -102,7 +118,8 @@ test('a form is bounded, and has no NUL character', async () => {
 
 test('only this machine sees the console, unless it is configured for others', async () => {
   const visitor = await it.signIn();
-  const from = (headers: Record<string, string>) => it.ask('GET', '/console/system', { cookie: visitor.cookie, ...headers });
+  const from = (headers: Record<string, string>) =>
+    it.ask('GET', '/console/system', { cookie: visitor.cookie, ...headers });
   const others: Record<string, string>[] = [
     ...[{ 'x-forwarded-for': '203.0.113.7' }, { forwarded: 'for=203.0.113.7' }],
     ...['shots.example', 'rebound.example'].map((host) => ({ host })),
@@ -116,7 +133,8 @@ test('only this machine sees the console, unless it is configured for others', a
 test('configured for others, it answers to names of its own only', async () => {
   await using it = await aConsole({ access: 'on', places: { baseUrl: 'https://shots.example/pictures' } });
   const visitor = await it.signIn();
-  const from = (host: string) => it.ask('GET', '/console/system', { cookie: visitor.cookie, host, 'x-forwarded-for': '203.0.113.7' });
+  const from = (host: string) =>
+    it.ask('GET', '/console/system', { cookie: visitor.cookie, host, 'x-forwarded-for': '203.0.113.7' });
   for (const host of ['shots.example', 'SHOTS.example', '192.0.2.1:3000', '[2001:db8::1]:3000', 'localhost:3000']) {
     expect((await from(host)).status, host).toBe(200);
   }

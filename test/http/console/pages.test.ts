@@ -28,7 +28,9 @@ beforeEach(async () => {
 afterEach(() => it[Symbol.asyncDispose]());
 
 /** The switches of a new form that are on. */
-const ON = Object.fromEntries(FORM_FIELDS.filter(({ defaultValue }) => defaultValue === true).map(({ name }) => [name, 'on']));
+const ON = Object.fromEntries(
+  FORM_FIELDS.filter(({ defaultValue }) => defaultValue === true).map(({ name }) => [name, 'on']),
+);
 
 /** Sends the form of a capture as it is at first, but for these fields. */
 const take = (fields: Record<string, string | string[]> = {}, headers = {}) =>
@@ -54,9 +56,17 @@ describe('the form of a capture', () => {
     const taken = await take({ url: 'example.com' });
     expect(taken.status).toBe(200);
     const [sent] = it.services.submitted;
-    expect(sent?.context).toMatchObject({ principal: { keyId: key.id, accountId: key.accountId }, idempotencyKey: null });
+    expect(sent?.context).toMatchObject({
+      principal: { keyId: key.id, accountId: key.accountId },
+      idempotencyKey: null,
+    });
     expect(sent?.submission).toMatchObject({ mode: 'sync', cacheTtl: 3600, webhook: null });
-    expect(sent?.submission.options).toMatchObject({ url: 'https://example.com/', blockAds: true, fullPage: false, pdf: null });
+    expect(sent?.submission.options).toMatchObject({
+      url: 'https://example.com/',
+      blockAds: true,
+      fullPage: false,
+      pdf: null,
+    });
     expect(taken.text).toContain('-d &#39;{ &quot;url&quot;: &quot;example.com&quot; }&#39;');
     expect(taken.text).toContain('<img src="pictures/abcdefghijklmnopqrstuvwxyz012345.webp"');
   });
@@ -83,21 +93,41 @@ describe('the form of a capture', () => {
     const taken = await visitor.post('/console/capture', { ...on, ...fields });
     expect(taken.status).toBe(200);
     expect(it.services.submitted[0]?.submission.options).toMatchObject({
-      ...{ fullPage: true, blockAds: true, blockChats: false, hideSelectors: ['.a', '#b'], customCss: 'a {}\nb {}' },
-      ...{ view: { width: 800, height: 720 }, headers: { 'x-one': '1', 'x-two': 'a:b' }, resize: { width: 640, fit: 'inside' } },
-      ...{ rotate: 90, palette: { colors: ['#000000', '#ffffff'], dither: 'floyd_steinberg' } },
-      ...{ tolerate: ['target_error', 'render_incomplete'], proxy: { password: 'the proxy password' } },
+      fullPage: true,
+      blockAds: true,
+      blockChats: false,
+      hideSelectors: ['.a', '#b'],
+      customCss: 'a {}\nb {}',
+      view: { width: 800, height: 720 },
+      headers: { 'x-one': '1', 'x-two': 'a:b' },
+      resize: { width: 640, fit: 'inside' },
+      rotate: 90,
+      palette: { colors: ['#000000', '#ffffff'], dither: 'floyd_steinberg' },
+      tolerate: ['target_error', 'render_incomplete'],
+      proxy: { password: 'the proxy password' },
     });
     const line = unescaped(/<code id="curl">([\s\S]*?)<\/code>/.exec(taken.text)?.[1] ?? '');
     const body = JSON.parse((/-d '([\s\S]*)'$/.exec(line)?.[1] ?? '').replaceAll("'\\''", "'"));
-    expect(body).toMatchObject({ url: "https://example.com/?q='", viewport: { width: 800 }, block_chats: false, sync: false });
+    expect(body).toMatchObject({
+      url: "https://example.com/?q='",
+      viewport: { width: 800 },
+      block_chats: false,
+      sync: false,
+    });
     expect(body.proxy).toEqual({ server: 'http://proxy.example.com:3128', password: '…' });
     expect(taken.text).not.toContain('the proxy password');
     expect(line).toContain('"Authorization: Bearer $STILLFRAME_KEY"');
   });
 
   test('shows every problem at its field, as the API says it', async () => {
-    const wrong = { url: 'ftp://example.com', quality: '900', cookies: '{', 'clip.x': 'left', headers: 'no colon', timezone: HOSTILE };
+    const wrong = {
+      url: 'ftp://example.com',
+      quality: '900',
+      cookies: '{',
+      'clip.x': 'left',
+      headers: 'no colon',
+      timezone: HOSTILE,
+    };
     const { status, text } = await take(wrong);
     expect(status).toBe(400);
     expect(it.services.submitted).toEqual([]);
@@ -130,7 +160,10 @@ describe('the form of a capture', () => {
         text: expect.stringContaining('must be a key that has not been revoked'),
       });
     }
-    expect(await take({ key: reader.id })).toMatchObject({ status: 403, text: expect.stringContaining('lacks the scope') });
+    expect(await take({ key: reader.id })).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('lacks the scope'),
+    });
     expect(it.services.submitted).toEqual([]);
   });
 
@@ -157,7 +190,8 @@ describe('the form of a capture', () => {
     const waiting = aJob({ state: 'active', progress: 40 });
     it.services.submit = async () => waiting;
     expect((await take()).text).toContain(`data-live="job?id=${waiting.id}&amp;form=1"`);
-    it.services.submit = () => Promise.reject(new CaptureError({ code: 'quota_exceeded', message: 'No credits left.' }));
+    it.services.submit = () =>
+      Promise.reject(new CaptureError({ code: 'quota_exceeded', message: 'No credits left.' }));
     expect(await take()).toMatchObject({ status: 429, text: expect.stringContaining('No credits left.') });
   });
 });
@@ -172,13 +206,16 @@ describe('the capture page', () => {
     expect(text).not.toMatch(/checked="" id="f-block_ads"/);
     expect(text).toMatch(/checked="" id="f-block_trackers"/);
     expect(text).toContain('value="a4"');
-    for (const name of ['html', 'custom_js']) expect(text).toMatch(new RegExp(`<textarea[^>]* name="${name}"[^>]*></textarea>`));
+    for (const name of ['html', 'custom_js'])
+      expect(text).toMatch(new RegExp(`<textarea[^>]* name="${name}"[^>]*></textarea>`));
     expectInert(text);
   });
 
   test('offers presets whose options are valid requests', async () => {
     const { text } = await visitor.get('/console/capture');
-    const presets = [...text.matchAll(/data-preset="[^"]*" href="capture\?([^"]+)"/g)].map(([, query = '']) => unescaped(query));
+    const presets = [...text.matchAll(/data-preset="[^"]*" href="capture\?([^"]+)"/g)].map(([, query = '']) =>
+      unescaped(query),
+    );
     expect(presets).toHaveLength(5);
     for (const preset of presets) {
       const fields = { ...ON, ...Object.fromEntries(new URLSearchParams(preset)), url: 'https://example.com' };
@@ -188,7 +225,12 @@ describe('the capture page', () => {
   });
 
   test('writes the request as code without capturing, and says what is wrong with it', async () => {
-    const { text } = await visitor.post('/console/snippets', { ...ON, url: 'ftp://example.com', timezone: HOSTILE, snippet: 'python' });
+    const { text } = await visitor.post('/console/snippets', {
+      ...ON,
+      url: 'ftp://example.com',
+      timezone: HOSTILE,
+      snippet: 'python',
+    });
     expect(text).toMatch(/id="snippet-problem"[^>]*><code>url<\/code> must be an http or https URL/);
     expect(text).toMatch(/value="python" checked/);
     expectInert(text);
@@ -198,13 +240,20 @@ describe('the capture page', () => {
 
   test('previews the view, small and as webp, charged to the chosen key', async () => {
     const fields = {
-      ...{ key: key.id, url: 'https://example.com/', device: 'pixel_8', hide_selectors: '.ad', full_page: 'on', max_height: '4000' },
-      ...{ format: 'pdf', 'pdf.paper': 'a4', 'upload.url': 'https://example.com/put', cache_ttl: '0', 'animate.duration': '2000' },
-      ...{
-        steps: '[{"action": "click", "selector": "#send"}]',
-        'webhook.url': 'https://example.com/hook',
-        'webhook.secret': 's'.repeat(16),
-      },
+      key: key.id,
+      url: 'https://example.com/',
+      device: 'pixel_8',
+      hide_selectors: '.ad',
+      full_page: 'on',
+      max_height: '4000',
+      format: 'pdf',
+      'pdf.paper': 'a4',
+      'upload.url': 'https://example.com/put',
+      cache_ttl: '0',
+      'animate.duration': '2000',
+      steps: '[{"action": "click", "selector": "#send"}]',
+      'webhook.url': 'https://example.com/hook',
+      'webhook.secret': 's'.repeat(16),
     };
     const { status, text } = await visitor.post('/console/preview', { ...ON, ...fields });
     expect(status).toBe(200);
@@ -213,7 +262,12 @@ describe('the capture page', () => {
     expect(context).toMatchObject({ principal: { keyId: key.id }, idempotencyKey: null });
     expect(submission).toMatchObject({ mode: 'sync', cacheTtl: 3600, webhook: null });
     const without = { fullPage: false, pdf: null, upload: null, steps: [], animate: null };
-    expect(submission?.options).toMatchObject({ ...without, format: 'webp', resize: { width: 640 }, hideSelectors: ['.ad'] });
+    expect(submission?.options).toMatchObject({
+      ...without,
+      format: 'webp',
+      resize: { width: 640 },
+      hideSelectors: ['.ad'],
+    });
   });
 });
 
@@ -233,7 +287,9 @@ describe('comparing', () => {
     expect(status).toBe(200);
     expect(text).toContain(`<img src="pictures/${artifact}" alt="The earlier capture"`);
     expect(text).toContain(`<img src="pictures/${aCapture().artifact}" alt="The later capture"`);
-    const { text: hostile } = await visitor.get(`/console/compare?before=${encodeURIComponent(HOSTILE)}&after=${after.id}`);
+    const { text: hostile } = await visitor.get(
+      `/console/compare?before=${encodeURIComponent(HOSTILE)}&after=${after.id}`,
+    );
     expect(hostile).not.toContain('The earlier capture');
     expectInert(hostile);
   });
@@ -272,7 +328,10 @@ describe('jobs', () => {
       asked.push(wish);
       return page;
     };
-    Object.assign(it.services.store, { listAllJobs: list, listJobs: (keyId: string, wish: object) => list({ ...wish, keyId }) });
+    Object.assign(it.services.store, {
+      listAllJobs: list,
+      listJobs: (keyId: string, wish: object) => list({ ...wish, keyId }),
+    });
     const { text } = await visitor.get('/console/jobs?state=&key=');
     for (const shown of ['active 30 %', 'target_error', 'jobs?cursor=Nw']) expect(text).toContain(shown);
     expectInert(text);
@@ -319,7 +378,11 @@ describe('jobs', () => {
   });
 
   test('are shown as thumbnails, which only a session can load', async () => {
-    const found: Record<string, Buffer | 'deleted' | 'busy' | 'not shown'> = { a: Buffer.from('webp'), b: 'deleted', c: 'busy' };
+    const found: Record<string, Buffer | 'deleted' | 'busy' | 'not shown'> = {
+      a: Buffer.from('webp'),
+      b: 'deleted',
+      c: 'busy',
+    };
     Object.assign(it.services.console ?? {}, { thumbnail: async (name: string) => found[name[0] ?? ''] ?? null });
     const paper = aCompletedJob({}, { format: 'pdf', artifact: `${'p'.repeat(32)}.pdf` });
     const artifact = `${'n'.repeat(32)}.webp`;
@@ -332,12 +395,20 @@ describe('jobs', () => {
     expect(text).toContain('<span class="thumb none pdf" aria-hidden="true">PDF</span>');
     expect(text).toContain('<span class="thumb none failed"');
     const at = (letter: string) => `/console/thumbnails/${letter.repeat(32)}.webp`;
-    expect(await visitor.get(at('a'))).toMatchObject({ status: 200, text: 'webp', headers: { 'content-type': 'image/webp' } });
+    expect(await visitor.get(at('a'))).toMatchObject({
+      status: 200,
+      text: 'webp',
+      headers: { 'content-type': 'image/webp' },
+    });
     const gone = await visitor.get(at('b'));
-    expect([gone.headers['content-type'], gone.headers['cache-control']]).toEqual(['image/svg+xml', 'private, max-age=600']);
+    expect([gone.headers['content-type'], gone.headers['cache-control']]).toEqual([
+      'image/svg+xml',
+      'private, max-age=600',
+    ]);
     expect(gone.text).toContain('Picture deleted');
     expect((await visitor.get(at('c'))).headers['cache-control']).toBe('no-store');
-    for (const path of [at('d'), '/console/thumbnails/x', '/console/thumbnails/..%2fa']) expect((await visitor.get(path)).status).toBe(404);
+    for (const path of [at('d'), '/console/thumbnails/x', '/console/thumbnails/..%2fa'])
+      expect((await visitor.get(path)).status).toBe(404);
     expect((await it.ask('GET', at('a'))).status).toBe(401);
   });
 
@@ -365,7 +436,9 @@ describe('jobs', () => {
     storeJobs(job, html);
     it.services.store.listAllJobs = async () => ({ jobs: [job, html], next: null });
     const list = (await visitor.get('/console/jobs')).text;
-    expect(unescaped(list)).toContain(`<a href="job?id=${job.id}" title="${job.url}">${job.url.replace('https://', '')}</a>`);
+    expect(unescaped(list)).toContain(
+      `<a href="job?id=${job.id}" title="${job.url}">${job.url.replace('https://', '')}</a>`,
+    );
     expect(list).toContain(`<a href="job?id=${html.id}" title="about:html">HTML document</a>`);
     const { text } = await visitor.get(`/console/job?id=${job.id}`);
     expect(unescaped(text)).toContain(`<h1>${job.url.replace('https://', '')}</h1>`);
@@ -373,7 +446,9 @@ describe('jobs', () => {
     expectInert(list + text);
     const again = /href="(capture\?url=[^"]+)">Try again</.exec(text)?.[1] ?? '';
     const form = (await visitor.get(`/console/${unescaped(again)}`)).text;
-    expect(unescaped(/name="url"[^>]* value="([^"]*)"|value="([^"]*)"[^>]* name="url"/.exec(form)?.slice(1).join('') ?? '')).toBe(job.url);
+    expect(
+      unescaped(/name="url"[^>]* value="([^"]*)"|value="([^"]*)"[^>]* name="url"/.exec(form)?.slice(1).join('') ?? ''),
+    ).toBe(job.url);
     expect((await visitor.get(`/console/job?id=${html.id}`)).text).not.toContain('capture?url=');
   });
 
@@ -382,7 +457,10 @@ describe('jobs', () => {
     const box = { x: 0, y: 0, width: 1, height: 1 };
     const elements = [{ ref: 'e1-0000000-0000000', role: 'button', name: HOSTILE, box, selector: HOSTILE }];
     const inspection = { markdown: HOSTILE, accessibleTree: HOSTILE, elements };
-    const job = aCompletedJob({ webhookUrl: 'https://example.com/hook' }, { finalUrl: `javascript:${HOSTILE}`, inspection });
+    const job = aCompletedJob(
+      { webhookUrl: 'https://example.com/hook' },
+      { finalUrl: `javascript:${HOSTILE}`, inspection },
+    );
     storeJobs(job);
     it.services.deliveries.set(job.id, aDelivery({ jobId: job.id, state: 'failed', lastError: HOSTILE }));
     const { text } = await visitor.get(`/console/job?id=${job.id}`);
@@ -406,8 +484,18 @@ describe('jobs', () => {
       return (await visitor.get(`/console/job?id=${job.id}`)).text;
     };
     const proxy = { server: 'http://proxy.example.com', password: 'SECRET' };
-    const secrets = { headers: { 'x-key': 'SECRET' }, cookies: [{ name: 'a', value: 'SECRET' }], custom_js: '"SECRET"', proxy };
-    const text = await shown({ url: 'https://example.com/page', full_page: true, hide_selectors: [HOSTILE], ...secrets });
+    const secrets = {
+      headers: { 'x-key': 'SECRET' },
+      cookies: [{ name: 'a', value: 'SECRET' }],
+      custom_js: '"SECRET"',
+      proxy,
+    };
+    const text = await shown({
+      url: 'https://example.com/page',
+      full_page: true,
+      hide_selectors: [HOSTILE],
+      ...secrets,
+    });
     expect(text).toContain('https://example.com/page');
     expect(text).toMatch(/Full page<\/dt><dd>true/);
     expect(text).toMatch(/Request headers<\/dt><dd>set, not shown/);
@@ -455,8 +543,12 @@ describe('keys', () => {
     for (let i = 0; i < 50; i++) await aKey(it, `number ${i}`);
     const first = (await visitor.get('/console/keys')).text;
     const second = (await visitor.get(`/console/${/href="(keys\?after=[^"]+)"/.exec(first)?.[1]}`)).text;
-    const labels = (text: string) => [...new Set([...text.matchAll(/>(number \d+|pictures)</g)].map(([, label]) => label))];
-    expect([labels(first).length, new Set([...labels(first), ...labels(second)]).size, labels(second).length]).toEqual([50, 51, 1]);
+    const labels = (text: string) => [
+      ...new Set([...text.matchAll(/>(number \d+|pictures)</g)].map(([, label]) => label)),
+    ];
+    expect([labels(first).length, new Set([...labels(first), ...labels(second)]).size, labels(second).length]).toEqual([
+      50, 51, 1,
+    ]);
   });
 
   test.each([
@@ -466,7 +558,10 @@ describe('keys', () => {
     [{ label: 'a', account: 'default', scope: 'everything' }, 'must have at least one'],
     [{ label: 'a', account: 'nobody', scope: 'jobs:read' }, 'must be an account that exists'],
   ])('are not created from %j', async (fields, said) => {
-    expect(await visitor.post('/console/keys', fields)).toMatchObject({ status: 400, text: expect.stringContaining(said) });
+    expect(await visitor.post('/console/keys', fields)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining(said),
+    });
     expect(await it.store.listKeys()).toHaveLength(1);
   });
 });
@@ -492,10 +587,13 @@ describe('signing secrets', () => {
   });
 
   test('are not created for a key that is unknown or revoked, or for a time that is not offered', async () => {
-    const statusOf = async (id: string, hours = '0') => (await visitor.post('/console/signing-secret', { id, hours })).status;
-    expect([await statusOf(key.id, '87600'), await statusOf('x'), await statusOf('key_00000000000000000000000000')]).toEqual([
-      400, 400, 404,
-    ]);
+    const statusOf = async (id: string, hours = '0') =>
+      (await visitor.post('/console/signing-secret', { id, hours })).status;
+    expect([
+      await statusOf(key.id, '87600'),
+      await statusOf('x'),
+      await statusOf('key_00000000000000000000000000'),
+    ]).toEqual([400, 400, 404]);
     await it.store.revokeKey(key.id, Date.now());
     expect(await statusOf(key.id)).toBe(404);
     expect(await it.store.signingSecrets(key.id, Date.now())).toEqual([]);
@@ -537,7 +635,9 @@ test('the system page draws the jobs of the last day by hour', async () => {
   const { text } = await visitor.get('/console/system');
   for (const sum of ['30 taken', '10 from the cache', '4 failed']) expect(text).toContain(sum);
   expect(text.match(/height="90"/g)).toHaveLength(1);
-  expect(text).toMatch(/<td data-name="taken" class="number">30<\/td><td data-name="from the cache" class="number">10<\/td>/);
+  expect(text).toMatch(
+    /<td data-name="taken" class="number">30<\/td><td data-name="from the cache" class="number">10<\/td>/,
+  );
 });
 
 test('a bug is a page without its cause', async () => {
@@ -549,5 +649,10 @@ test('a bug is a page without its cause', async () => {
 });
 
 function unescaped(text: string): string {
-  return text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+  return text
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
 }

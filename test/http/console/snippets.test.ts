@@ -65,7 +65,15 @@ test('no snippet has a key or a secret, and all are escaped', () => {
 });
 
 test('a long value is left for the reader to fill in, since four escaped copies of it would take long', () => {
-  const { curl = '', cli = '' } = written({ url: 'https://example.com/', html: '"'.repeat(100_000), headers: { a: '<'.repeat(5_000) } });
-  expect(JSON.parse(wordsOf(curl).at(-1) ?? '')).toEqual({ url: 'https://example.com/', html: '…', headers: { a: '…' } });
+  const { curl = '', cli = '' } = written({
+    url: 'https://example.com/',
+    html: '"'.repeat(100_000),
+    headers: { a: '<'.repeat(5_000) },
+  });
+  expect(JSON.parse(wordsOf(curl).at(-1) ?? '')).toEqual({
+    url: 'https://example.com/',
+    html: '…',
+    headers: { a: '…' },
+  });
   expect(cli.length).toBeLessThan(200);
 });

@@ -16,15 +16,32 @@ beforeEach(async () => {
   const key = await issueKey(it.store, { accountName: 'default', label: 'watching', scopes: SCOPES, now: Date.now() });
   keyId = key?.id ?? '';
   watches = new Watches({
-    ...{ store: it.store, rules: { webhookAllow: [] }, sendsMail: true, places: it.services.places, minimumMs: 60_000, max: 10 },
-    egress: { judgeHost: async () => ({ ok: true, addresses: [] }), refusesLiterally: () => false, proxyProblem: () => null },
-    ...{ tell: async () => null, onDue: () => undefined, now: () => Date.now() },
+    store: it.store,
+    rules: { webhookAllow: [] },
+    sendsMail: true,
+    places: it.services.places,
+    minimumMs: 60_000,
+    max: 10,
+    egress: {
+      judgeHost: async () => ({ ok: true, addresses: [] }),
+      refusesLiterally: () => false,
+      proxyProblem: () => null,
+    },
+    tell: async () => null,
+    onDue: () => undefined,
+    now: () => Date.now(),
   });
   it.services.watches = async () => watches;
 });
 afterEach(() => it[Symbol.asyncDispose]());
 
-const FIELDS = { name: HOSTILE, url: 'https://example.com/', cron: '0 8 * * MON', timezone: 'Europe/Berlin', do: 'save' };
+const FIELDS = {
+  name: HOSTILE,
+  url: 'https://example.com/',
+  cron: '0 8 * * MON',
+  timezone: 'Europe/Berlin',
+  do: 'save',
+};
 
 async function aWatch(fields: Record<string, string> = {}): Promise<string> {
   const made = await visitor.post('/console/watch-form', { ...FIELDS, key: keyId, ...fields });
@@ -40,7 +57,9 @@ test('the form makes a watch, which the list and its page show', async () => {
   for (const text of [list, page]) expect(text).not.toContain('<img src=x');
   expect(list).toContain('has not run');
   expect(page).toContain('every Monday at 08:00 (Europe/Berlin)');
-  expect((await watches.read(null, id)).send).toEqual([{ email: { to: ['ada@example.com', 'bob@example.com'], attach: 'pdf' } }]);
+  expect((await watches.read(null, id)).send).toEqual([
+    { email: { to: ['ada@example.com', 'bob@example.com'], attach: 'pdf' } },
+  ]);
 });
 
 test('the form says the schedule in words with its next five times, and names what is wrong', async () => {
@@ -54,7 +73,10 @@ test('the form says the schedule in words with its next five times, and names wh
 test('a change keeps what the form has no field for, and stored secrets', async () => {
   const send = JSON.stringify([{ slack: { url: 'https://hooks.slack.com/services/1' } }]);
   const id = await aWatch({ send, mail: 'ada@example.com', request: '{"headers":{"cookie":"a=b"}}' });
-  await watches.change(null, id, { keep: { runs: 5, days: 5 }, compare: { mask: [{ x: 1, y: 2, width: 3, height: 4 }], above: 0.1 } });
+  await watches.change(null, id, {
+    keep: { runs: 5, days: 5 },
+    compare: { mask: [{ x: 1, y: 2, width: 3, height: 4 }], above: 0.1 },
+  });
   const form = (await visitor.get(`/console/watch-form?id=${id}`)).text;
   expect(form).not.toContain('hooks.slack.com/services');
   const given = {

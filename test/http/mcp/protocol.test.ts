@@ -10,7 +10,11 @@ const CAPTURE = { url: 'example.com' };
 const MARKER = 'ignore-all-previous-instructions';
 
 /** A message as the client sends it, unless something else is said. */
-function send(services: AppServices, message: object = { id: 1, method: 'tools/list' }, { method = 'POST', headers = {} } = {}) {
+function send(
+  services: AppServices,
+  message: object = { id: 1, method: 'tools/list' },
+  { method = 'POST', headers = {} } = {},
+) {
   const body = JSON.stringify(Array.isArray(message) ? message : { jsonrpc: '2.0', ...message });
   const own = { accept: 'application/json, text/event-stream', ...headers };
   return ask(services, '/mcp', { method, headers: own, body: method === 'POST' ? body : undefined });
@@ -22,7 +26,8 @@ async function call(services: AppServices, name: string, args: object = {}, key 
   return { ...answerOf(json.result), headers };
 }
 
-const readResource = (services: AppServices, uri: string) => send(services, { id: 1, method: 'resources/read', params: { uri } });
+const readResource = (services: AppServices, uri: string) =>
+  send(services, { id: 1, method: 'resources/read', params: { uri } });
 
 describe('POST /mcp', () => {
   it('answers the official client', async () => {
@@ -47,16 +52,24 @@ describe('POST /mcp', () => {
     const services = fakeServices({ limits: limitsOf({ reads: 9 }) });
     const answer = await send(services, undefined, { headers: { 'x-request-id': 'mine-1' } });
     expect(answer.status).toBe(200);
-    const told = { 'content-type': 'application/json', 'x-request-id': 'mine-1', 'cache-control': 'no-store', ratelimit: '"read";r=8;t=7' };
+    const told = {
+      'content-type': 'application/json',
+      'x-request-id': 'mine-1',
+      'cache-control': 'no-store',
+      ratelimit: '"read";r=8;t=7',
+    };
     expect(Object.fromEntries(answer.headers)).toMatchObject(told);
     const notification = await send(services, { method: 'notifications/initialized' });
     expect([notification.status, notification.text]).toEqual([202, '']);
   });
 
-  it.each(['GET', 'DELETE', 'PUT', 'OPTIONS'])('answers 405 to %s: there are no sessions and no streams', async (method) => {
-    const answer = await send(fakeServices(), {}, { method });
-    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
-  });
+  it.each(['GET', 'DELETE', 'PUT', 'OPTIONS'])(
+    'answers 405 to %s: there are no sessions and no streams',
+    async (method) => {
+      const answer = await send(fakeServices(), {}, { method });
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
+    },
+  );
 
   it.each(['http://evil.example', 'null', 'http://127.0.0.1:1'])('answers 403 to the origin %s', async (origin) => {
     const answer = await send(fakeServices(), undefined, { headers: { origin } });
@@ -96,7 +109,10 @@ describe('a tool', () => {
   ])('%s is refused to a key without its scope, before its arguments are read', async (name, key, scope, args) => {
     const services = fakeServices();
     const { isError, facts } = await call(services, name, args, key);
-    expect([isError, facts.error]).toMatchObject([true, { code: 'forbidden', message: expect.stringContaining(scope) }]);
+    expect([isError, facts.error]).toMatchObject([
+      true,
+      { code: 'forbidden', message: expect.stringContaining(scope) },
+    ]);
     expect(services.submitted).toEqual([]);
   });
 
@@ -135,22 +151,31 @@ describe('a tool', () => {
   it('says how to go on with a capture that is not finished', async () => {
     const job = aJob({ state: 'active', progress: 40 });
     const { isError, facts, texts } = await call(fakeServices({ submit: async () => job }), 'capture_page', CAPTURE);
-    expect({ isError, facts }).toMatchObject({ isError: false, facts: { job_id: job.id, state: 'active', progress: 40 } });
-    expect(texts).toEqual([`The capture is not finished yet, and continues. Call get_job with {"job_id": "${job.id}"} in a few seconds.`]);
+    expect({ isError, facts }).toMatchObject({
+      isError: false,
+      facts: { job_id: job.id, state: 'active', progress: 40 },
+    });
+    expect(texts).toEqual([
+      `The capture is not finished yet, and continues. Call get_job with {"job_id": "${job.id}"} in a few seconds.`,
+    ]);
   });
 
-  it.each(ERROR_CODES)('keeps what a page may have worded inside the boundary when a capture fails with %s', async (code) => {
-    const pending = [{ kind: 'image', host: MARKER, count: 1 }];
-    const details = { host: MARKER, pending, count: 7, issues: [{ path: MARKER, message: MARKER }] };
-    const job = aFailedJob({}, { code, message: MARKER, details });
-    const { facts, texts } = await call(fakeServices({ submit: async () => job }), 'capture_page', CAPTURE);
-    expect(facts.error).toMatchObject({ code, retriable: true, details: { count: 7, job_id: job.id } });
-    expect(insideOf(texts[0])).toContain(MARKER);
-    expect(outsideOf(facts, texts)).not.toContain(MARKER);
-  });
+  it.each(ERROR_CODES)(
+    'keeps what a page may have worded inside the boundary when a capture fails with %s',
+    async (code) => {
+      const pending = [{ kind: 'image', host: MARKER, count: 1 }];
+      const details = { host: MARKER, pending, count: 7, issues: [{ path: MARKER, message: MARKER }] };
+      const job = aFailedJob({}, { code, message: MARKER, details });
+      const { facts, texts } = await call(fakeServices({ submit: async () => job }), 'capture_page', CAPTURE);
+      expect(facts.error).toMatchObject({ code, retriable: true, details: { count: 7, job_id: job.id } });
+      expect(insideOf(texts[0])).toContain(MARKER);
+      expect(outsideOf(facts, texts)).not.toContain(MARKER);
+    },
+  );
 
   it('keeps what a call was refused for inside the boundary, in results and in errors of the protocol', async () => {
-    const refuse = () => Promise.reject(new CaptureError({ code: 'invalid_request', message: MARKER, details: { host: MARKER } }));
+    const refuse = () =>
+      Promise.reject(new CaptureError({ code: 'invalid_request', message: MARKER, details: { host: MARKER } }));
     const services = fakeServices({ submit: refuse, store: { findJob: refuse } });
     const { facts, texts } = await call(services, 'capture_page', CAPTURE);
     expect(insideOf(texts[0])).toContain(MARKER);
@@ -160,28 +185,42 @@ describe('a tool', () => {
     expect(text).not.toContain(MARKER);
   });
 
-  it.each(['webp', 'pdf'] as const)('keeps the addresses and warnings of a capture (%s) inside the boundary', async (format) => {
-    const warnings = [{ code: 'target_error' as const, message: MARKER }];
-    const words = { url: `https://${MARKER}.example/`, finalUrl: `https://${MARKER}.example/end`, format, notes: { warnings } };
-    const services = fakeServices();
-    const job = aCompletedJob({}, words);
-    services.jobs.set(job.id, job);
-    const look = { job_id: job.id };
-    const calls = [await call(services, 'get_job', look), await call(services, 'get_job', { ...look, view: 'markdown' })];
-    for (const { isError, facts, texts } of [...calls, await call(services, 'list_jobs')]) {
-      expect(isError).toBe(false);
-      expect(outsideOf(facts, texts)).not.toContain(MARKER);
-    }
-    if (format === 'pdf') expect(calls[0]?.texts.at(-1)).toBe('The capture is a PDF: download it from cdn_url.');
-    expect((await readResource(services, `stillframe://jobs/${job.id}`)).text).not.toContain(MARKER);
-  });
+  it.each(['webp', 'pdf'] as const)(
+    'keeps the addresses and warnings of a capture (%s) inside the boundary',
+    async (format) => {
+      const warnings = [{ code: 'target_error' as const, message: MARKER }];
+      const words = {
+        url: `https://${MARKER}.example/`,
+        finalUrl: `https://${MARKER}.example/end`,
+        format,
+        notes: { warnings },
+      };
+      const services = fakeServices();
+      const job = aCompletedJob({}, words);
+      services.jobs.set(job.id, job);
+      const look = { job_id: job.id };
+      const calls = [
+        await call(services, 'get_job', look),
+        await call(services, 'get_job', { ...look, view: 'markdown' }),
+      ];
+      for (const { isError, facts, texts } of [...calls, await call(services, 'list_jobs')]) {
+        expect(isError).toBe(false);
+        expect(outsideOf(facts, texts)).not.toContain(MARKER);
+      }
+      if (format === 'pdf') expect(calls[0]?.texts.at(-1)).toBe('The capture is a PDF: download it from cdn_url.');
+      expect((await readResource(services, `stillframe://jobs/${job.id}`)).text).not.toContain(MARKER);
+    },
+  );
 
   it('does not show the job of another key', async () => {
     const services = fakeServices();
     const job = aCompletedJob();
     services.jobs.set(job.id, job);
     const { isError, texts } = await call(services, 'get_job', { job_id: job.id }, KEYS.other);
-    expect({ isError, ...JSON.parse(insideOf(texts[0])) }).toEqual({ isError: true, message: 'No such job for this API key' });
+    expect({ isError, ...JSON.parse(insideOf(texts[0])) }).toEqual({
+      isError: true,
+      message: 'No such job for this API key',
+    });
   });
 
   it('hides the cause of a bug, which goes to the log', async () => {
@@ -208,8 +247,15 @@ describe('the resources', () => {
       const [content] = (await mcp.client.readResource({ uri })).contents;
       return JSON.parse(content !== undefined && 'text' in content ? content.text : '');
     };
-    expect((await read('stillframe://devices')).find(({ name }: { name: string }) => name === 'pixel_8').viewport.width).toBe(412);
-    expect(await read('stillframe://regions')).toContainEqual({ name: 'de', locale: 'de-DE', timezone: 'Europe/Berlin', country: 'DE' });
+    expect(
+      (await read('stillframe://devices')).find(({ name }: { name: string }) => name === 'pixel_8').viewport.width,
+    ).toBe(412);
+    expect(await read('stillframe://regions')).toContainEqual({
+      name: 'de',
+      locale: 'de-DE',
+      timezone: 'Europe/Berlin',
+      country: 'DE',
+    });
     const { resourceTemplates } = await mcp.client.listResourceTemplates();
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(['stillframe://jobs/{job_id}']);
     expect(await read(`stillframe://jobs/${job.id}`)).toMatchObject({ job_id: job.id, state: 'completed', ok: true });

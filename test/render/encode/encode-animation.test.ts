@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { monotonicNow } from '../../../src/render/deadlines.js';
-import { type AnimationEncoding, encodeAnimation, FrameStore, type Frames } from '../../../src/render/encode/encode-animation.js';
+import {
+  type AnimationEncoding,
+  encodeAnimation,
+  FrameStore,
+  type Frames,
+} from '../../../src/render/encode/encode-animation.js';
 
 let dir: string;
 beforeEach(async () => {
@@ -64,7 +69,10 @@ describe('the frames', () => {
 describe('frames that are too large together', () => {
   const png = (at: number) => Buffer.concat([PNG_HEAD, Buffer.alloc(5_000_000, at)]);
   /** A png of which only the size is read. */
-  const PNG_HEAD = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), Buffer.from([0, 0, 0, 9, 0, 0, 0, 9])]);
+  const PNG_HEAD = Buffer.concat([
+    Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'),
+    Buffer.from([0, 0, 0, 9, 0, 0, 0, 9]),
+  ]);
 
   async function addAll(count: number, isLarge: (at: number) => boolean): Promise<number> {
     await using frames = await FrameStore.open(dir, { resize: null, count });
@@ -75,7 +83,10 @@ describe('frames that are too large together', () => {
         (error: Error) => error,
       );
       if (problem !== null) {
-        expect(problem).toMatchObject({ code: 'unsupported_option', message: expect.stringContaining('more than 500 MB together') });
+        expect(problem).toMatchObject({
+          code: 'unsupported_option',
+          message: expect.stringContaining('more than 500 MB together'),
+        });
         return at;
       }
     }
@@ -104,7 +115,9 @@ describe('the times of the frames', () => {
 
 describe('an encoding', () => {
   it.each(['webp', 'gif', 'mp4'] as const)('to %s does not begin once its capture has ended', async (format) => {
-    const ffmpeg = await program(`import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(join(dir, 'begun'))}, '');`);
+    const ffmpeg = await program(
+      `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(join(dir, 'begun'))}, '');`,
+    );
     const signal = AbortSignal.abort(new Error('The capture has ended.'));
     const made = encodeAnimation(await store(['red', 'blue'], 10), how({ format, ffmpeg, signal }));
     await expect(made).rejects.toThrow('The capture has ended.');
@@ -123,7 +136,10 @@ describe('an encoding', () => {
       await frames.add(await hue.png({ compressionLevel: 0 }).toBuffer(), at * 100);
     }
     const made = encodeAnimation(await frames.frames(3_000), how({ format: 'gif', deadline: monotonicNow() }));
-    await expect(made.then(({ length }) => length)).rejects.toMatchObject({ code: 'render_timeout', details: { pending: 'picture' } });
+    await expect(made.then(({ length }) => length)).rejects.toMatchObject({
+      code: 'render_timeout',
+      details: { pending: 'picture' },
+    });
   });
 });
 
@@ -137,7 +153,11 @@ describe('an mp4', () => {
   });
 
   it.each([
-    ['ffmpeg fails', `process.stderr.write('Unknown encoder'); process.exit(1);`, { message: expect.stringContaining('Unknown encoder') }],
+    [
+      'ffmpeg fails',
+      `process.stderr.write('Unknown encoder'); process.exit(1);`,
+      { message: expect.stringContaining('Unknown encoder') },
+    ],
     ['there is no such program', null, { code: 'ENOENT' }],
   ])('is an error of the server if %s', async (_when, script, cause) => {
     const ffmpeg = script === null ? join(dir, 'missing') : await program(script);

@@ -32,7 +32,11 @@ it.each([[[9]], [[9, 9, 9]], [[9, 9, 4]], [[9, 4, 9]], [[9, 4, 2, 9, 9, 1]], [[4
     await keep(store, heights);
     const strips = await store.strips();
     const { content } = await encodeStrips(strips, PNG);
-    const column = await sharp(content).extract({ left: 0, top: 0, width: 1, height: strips.height }).greyscale().raw().toBuffer();
+    const column = await sharp(content)
+      .extract({ left: 0, top: 0, width: 1, height: strips.height })
+      .greyscale()
+      .raw()
+      .toBuffer();
     expect([...column]).toEqual(Array.from(column, (_, at) => at));
     expect(column.length).toBe(heights.reduce((sum, rows) => sum + rows, 0));
   },
@@ -42,15 +46,25 @@ it.each([
   [255, true],
   [240, false],
 ])('a resized picture of strips is as white as they are: %i', async (shade, wasWhite) => {
-  const pngs = await Promise.all([strip(new Array<number>(90).fill(255)), strip([...new Array<number>(89).fill(255), shade])]);
+  const pngs = await Promise.all([
+    strip(new Array<number>(90).fill(255)),
+    strip([...new Array<number>(89).fill(255), shade]),
+  ]);
   const resize = { width: null, height: 1, fit: 'contain' as const };
   for (const rotate of [null, 90] as const)
-    expect(await encodeStrips({ pngs, width: WIDTH, height: 180 }, { ...PNG, resize, rotate })).toMatchObject({ wasWhite });
+    expect(await encodeStrips({ pngs, width: WIDTH, height: 180 }, { ...PNG, resize, rotate })).toMatchObject({
+      wasWhite,
+    });
 });
 
 it('a directory that is not writable is reported as a temporary server error', async () => {
   const parent = await mkdtemp(join(tmpdir(), 'stillframe-test-'));
-  const failure = { code: 'internal_error', status: 503, retriable: true, message: expect.stringContaining('data directory') };
+  const failure = {
+    code: 'internal_error',
+    status: 503,
+    retriable: true,
+    message: expect.stringContaining('data directory'),
+  };
   await using store = await SectionStore.open(join(parent, 'temporary'), false);
   await rm(parent, { recursive: true });
   await keep(store, [9, 9]);

@@ -5,7 +5,9 @@ import { makeThumbnail, thumbnailMemory } from '../../../src/render/encode/thumb
 /** Red at the top, blue below. */
 async function aPicture(width: number, height: number, format: 'png' | 'jpeg' | 'webp'): Promise<Buffer> {
   const top = { create: { width, height: Math.ceil(height / 20), channels: 3 as const, background: '#f00' } };
-  const canvas = sharp({ create: { width, height, channels: 3, background: '#00f' } }).composite([{ input: top, top: 0, left: 0 }]);
+  const canvas = sharp({ create: { width, height, channels: 3, background: '#00f' } }).composite([
+    { input: top, top: 0, left: 0 },
+  ]);
   return await canvas.toFormat(format, { effort: 1 }).toBuffer();
 }
 

@@ -18,7 +18,8 @@ async function answered(html: string, headers: Record<string, string> = {}) {
   const visited = await visit(url, { block_cookie_banners: true });
   const report = await visited.guard.answerBanners(AbortSignal.timeout(20_000));
   /** A variable of the page. */
-  const globalOf = (name: string): Promise<unknown> => visited.page.evaluate((key) => Reflect.get(globalThis, key), name);
+  const globalOf = (name: string): Promise<unknown> =>
+    visited.page.evaluate((key) => Reflect.get(globalThis, key), name);
   return { ...visited, report, globalOf, clicks: await globalOf('clicks') };
 }
 
@@ -125,16 +126,28 @@ describe('the words of a banner', () => {
       'Accept',
       'Decline',
     ],
-    ['Finnish without the word cookie', 'Keräämme ja käsittelemme henkilötietoja seuraaviin tarkoituksiin:', 'Hyväksy', 'Hylkää'],
+    [
+      'Finnish without the word cookie',
+      'Keräämme ja käsittelemme henkilötietoja seuraaviin tarkoituksiin:',
+      'Hyväksy',
+      'Hylkää',
+    ],
     ['Japanese', '当サイトはクッキーを使用します。', '同意する', 'すべて拒否'],
   ])('are recognised in %s', (_language, text, acceptance, refusal) => {
-    expect([asksForConsent(text, [acceptance, refusal]), refuses(acceptance), refuses(refusal)]).toEqual([true, false, true]);
+    expect([asksForConsent(text, [acceptance, refusal]), refuses(acceptance), refuses(refusal)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
   });
 });
 
 describe.concurrent('unknown banners', () => {
   it.each([
-    ['an acceptance and a cross', '<p>We use cookies. By using this site you agree.</p><button>OK</button><button>×</button>'],
+    [
+      'an acceptance and a cross',
+      '<p>We use cookies. By using this site you agree.</p><button>OK</button><button>×</button>',
+    ],
     ['a cross', `<p>By continuing to use this site you agree to our use of cookies.</p><button>×</button>`],
     ['boxes that are made to be clicked', `<p>We use cookies.</p><div class="btn" tabindex="0">Accept</div>`],
     [
@@ -161,7 +174,12 @@ describe.concurrent('unknown banners', () => {
 
   it.each([
     ['are declined inside an open shadow root', 'host', 'open', 'rejected'],
-    ['are hidden by their host when they are in a closed shadow root and its name identifies them', 'cookie-consent', 'closed', 'hidden'],
+    [
+      'are hidden by their host when they are in a closed shadow root and its name identifies them',
+      'cookie-consent',
+      'closed',
+      'hidden',
+    ],
   ])('%s', async (_what, id, mode, outcome) => {
     await using page = await answered(`<body>${ARTICLE}<div id="${id}"></div><script>
       const host = document.getElementById('${id}'), root = host.attachShadow({ mode: '${mode}' });
@@ -192,7 +210,10 @@ describe.concurrent('banners that appear after the last inspection', () => {
     ['leave everything else unchanged', 'Your basket: 3 cookies <button>OK</button>', true],
   ])('%s', async (_, content, isLeft) => {
     await using page = await answered(`<body>${ARTICLE}</body>`);
-    await page.page.evaluate((added) => document.body.insertAdjacentHTML('beforeend', added), `<div>${box(content)}</div>`);
+    await page.page.evaluate(
+      (added) => document.body.insertAdjacentHTML('beforeend', added),
+      `<div>${box(content)}</div>`,
+    );
     await page.session.world.call('freeze.freezePage', { motion: true, beyondView: false });
     expect(await page.page.isVisible('.b')).toBe(isLeft);
     expect(page.clicks).toEqual([]);
@@ -242,7 +263,9 @@ describe.concurrent('scroll locks and backdrops', () => {
     expect(await page.page.isVisible('#shade')).toBe(false);
     await page.page.evaluate(() => scrollTo(0, 500));
     expect(await page.page.evaluate(() => scrollY)).toBe(500);
-    expect(await page.page.evaluate(() => getComputedStyle(document.getElementById('app') as HTMLElement).filter)).toBe('none');
+    expect(await page.page.evaluate(() => getComputedStyle(document.getElementById('app') as HTMLElement).filter)).toBe(
+      'none',
+    );
   });
 
   const FULL = 'position:absolute;inset:0;';
@@ -252,9 +275,15 @@ describe.concurrent('scroll locks and backdrops', () => {
   const WELCOME = '<div style="position:absolute;left:40px;bottom:140px"><h1>Welcome</h1></div>';
   const UPON = '<h1 style="position:fixed;left:40px;top:60px;margin:0">Welcome</h1>';
   it.each([
-    ['a hero picture', `<section style="${HERO}">${sheet(`${FULL}background:url(/s.png) center/cover`)}${WELCOME}</section>`],
+    [
+      'a hero picture',
+      `<section style="${HERO}">${sheet(`${FULL}background:url(/s.png) center/cover`)}${WELCOME}</section>`,
+    ],
     ['a hero of one colour', sheet(`${FULL}background:#036`)],
-    ['the shade of a hero', `<section style="${HERO};background:url(/s.png)">${sheet(`${FULL}background:#0008`)}${WELCOME}</section>`],
+    [
+      'the shade of a hero',
+      `<section style="${HERO};background:url(/s.png)">${sheet(`${FULL}background:#0008`)}${WELCOME}</section>`,
+    ],
     ['a curtain that words are shown upon', ARTICLE + sheet(CURTAIN) + UPON],
     ['a curtain that the page lies in', `<div id="sheet" style="${CURTAIN}">${ARTICLE}</div>`],
     [
@@ -286,7 +315,8 @@ describe.concurrent('scroll locks and backdrops', () => {
 });
 
 describe.concurrent('pages that only mention cookies', () => {
-  const header = (links: string) => `<header style="position:sticky;top:0;background:#fff"><a href="/">Home</a> ${links}</header>`;
+  const header = (links: string) =>
+    `<header style="position:sticky;top:0;background:#fff"><a href="/">Home</a> ${links}</header>`;
   it.each(
     Object.entries({
       'an article with its own buttons': `<article><h1>How websites use cookies</h1><p>We use cookies, says every site. You may accept or reject all of them.</p><button id="x">Reject all</button><button>Accept all</button>${ARTICLE}</article>`,

@@ -18,7 +18,9 @@ afterAll(() => rm(dataDir, { recursive: true, force: true }));
 const lines: { job_id?: string; banner?: unknown }[] = [];
 const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
 const egress = { fetch: async () => Promise.reject(new Error('nothing is fetched here')) };
-const blocker = await ofFile(Blocker.start({ dataDir, built: await builtForTests(), lists: { enabled: false }, egress, log }));
+const blocker = await ofFile(
+  Blocker.start({ dataDir, built: await builtForTests(), lists: { enabled: false }, egress, log }),
+);
 const { serve, rig } = await siteAndRig({ blocker });
 
 /** The number of pixels of the banner that a picture shows. */
@@ -41,7 +43,9 @@ describe('a banner that appears late', () => {
   });
 
   it('is left when the switch is off', async () => {
-    expect(await shownOf(`setTimeout(() => { ${SHOW} }, 200)`, { delay: 700, block_cookie_banners: false })).toBeGreaterThan(10_000);
+    expect(
+      await shownOf(`setTimeout(() => { ${SHOW} }, 200)`, { delay: 700, block_cookie_banners: false }),
+    ).toBeGreaterThan(10_000);
   });
 });
 

@@ -30,7 +30,8 @@ describe('requests', () => {
     await visited.page.waitForLoadState('networkidle');
     expect(visited.guard.blockedRequests).toBe(own.length);
     const asked = new Set(web.urls().map((url) => url.split(/[?;]/, 1)[0]));
-    const isAsked = ({ url }: VendorRequest) => asked.has(new URL(url.replace('https:', 'http:')).href.split(/[?;]/, 1)[0] ?? '');
+    const isAsked = ({ url }: VendorRequest) =>
+      asked.has(new URL(url.replace('https:', 'http:')).href.split(/[?;]/, 1)[0] ?? '');
     expect(own.filter(isAsked)).toEqual([]);
     // Some names are https by Chromium's own list and fail here, refused by no one.
     const others = all.filter((vendor) => !own.includes(vendor));
@@ -41,7 +42,14 @@ describe('requests', () => {
     web.page(PAGE, '<img src="http://ad.doubleclick.net/a.gif?who=me">');
     await using visited = await visit(PAGE, { block_ads: true });
     expect(await visited.guard.explain()).toMatchObject({
-      blocked: [{ option: 'block_ads', url: 'http://ad.doubleclick.net/a.gif', rule: '||doubleclick.net^$3p', list: 'built-in' }],
+      blocked: [
+        {
+          option: 'block_ads',
+          url: 'http://ad.doubleclick.net/a.gif',
+          rule: '||doubleclick.net^$3p',
+          list: 'built-in',
+        },
+      ],
       banner: { outcome: 'none', platform: null },
     });
   });
@@ -52,7 +60,12 @@ describe('requests', () => {
     expect(visited.guard.blockedRequests).toBe(2);
     const { blocked } = await visited.guard.explain();
     expect(blocked).toHaveLength(2);
-    expect(blocked).toContainEqual({ option: 'block_requests', url: 'http://images.test/a.gif', rule: '*://images.test/*', list: '' });
+    expect(blocked).toContainEqual({
+      option: 'block_requests',
+      url: 'http://images.test/a.gif',
+      rule: '*://images.test/*',
+      list: '',
+    });
     expect(blocked).toContainEqual(expect.objectContaining({ option: 'block_resources', rule: 'stylesheet' }));
   });
 
@@ -69,7 +82,9 @@ describe('requests', () => {
     web.page(FRAME, `<img src="http://ad.doubleclick.net/a.gif"><iframe src="http://deep.test/"></iframe>`);
     web.page('http://deep.test/', `<img src="http://ib.adnxs.com/b.gif">`);
     const worker = `fetch('http://c.amazon-adsystem.com/c', { mode: 'no-cors' }).catch(() => {})`;
-    web.on('http://page.test/worker.js', (_, response) => response.writeHead(200, { 'content-type': 'text/javascript' }).end(worker));
+    web.on('http://page.test/worker.js', (_, response) =>
+      response.writeHead(200, { 'content-type': 'text/javascript' }).end(worker),
+    );
     await using visited = await visit(PAGE, { block_ads: true }, { browser: isolated });
     await expect.poll(() => visited.guard.blockedRequests, { timeout: 10_000 }).toBe(3);
     expect(web.urls().filter((url) => /doubleclick|adnxs|amazon/.test(url))).toEqual([]);
@@ -94,7 +109,10 @@ describe('requests', () => {
       { block_ads: true },
       {
         refuses,
-        prepare: (page) => page.on('requestfailed', (one) => failures.push(`${new URL(one.url()).pathname} ${one.failure()?.errorText}`)),
+        prepare: (page) =>
+          page.on('requestfailed', (one) =>
+            failures.push(`${new URL(one.url()).pathname} ${one.failure()?.errorText}`),
+          ),
       },
     );
     const names = [...images.keys()].map(String).concat('frame', 'moved');
@@ -160,7 +178,8 @@ it('hiding rules hide placeholders from document start, under any content policy
 
 describe('headers', () => {
   const secret = { headers: { 'X-Secret': 'hush', Cookie: 'session=1', 'Accept-Language': 'tlh' } };
-  const told = (part: string) => web.seen.filter(({ url }) => url.includes(part)).map(({ headers }) => headers['x-secret'] ?? null);
+  const told = (part: string) =>
+    web.seen.filter(({ url }) => url.includes(part)).map(({ headers }) => headers['x-secret'] ?? null);
 
   it("are sent to the target's origin and to no third party, also while requests are blocked", async () => {
     const ad = '<script src="http://ad.doubleclick.net/a.js"></script>';
@@ -197,25 +216,30 @@ describe('headers', () => {
   it.each([
     ['in its process', usual],
     ['in processes of their own', isolated],
-  ])('are sent with the document and frames of its origin, but not with requests of another frame: %s', async (_where, browser) => {
-    web.page(PAGE, own);
-    web.page(FRAME, evil);
-    web.page('http://page.test/frame-own', '<img src="/img-own.png">');
-    web.page('http://page.test/frame-evil', '<img src="/deep-evil.png">');
-    web.redirect('http://page.test/hop', 'http://frame.test/hopped');
-    web.page('http://frame.test/hopped', '<img src="http://page.test/hop-evil.png">');
-    await using _ = await visit(PAGE, secret, { browser });
-    const asked = (part: string) =>
-      web.seen.some(({ url, headers }) => url.includes(part) && headers['access-control-request-method'] === undefined);
-    const ours = ['frame-own', 'img-own', 'srcdoc-own', 'fetch-own', 'worker-own'];
-    const others = ['img', 'frame', 'deep', 'srcdoc', 'post', 'fetch', 'blank', 'hop'].map((name) => `${name}-evil`);
-    others.push('sandboxed', 'data.png');
-    await expect.poll(() => [...ours, ...others].filter((part) => !asked(part)), { timeout: 10_000 }).toEqual([]);
-    const sent = (names: string[]) => names.map((name) => [name, [...new Set(told(`page.test/${name}`))]]);
-    expect(sent(ours)).toEqual(ours.map((name) => [name, ['hush']]));
-    expect(sent(others)).toEqual(others.map((name) => [name, [null]]));
-    expect(told('page.test/hop')[0]).toBe('hush');
-  });
+  ])(
+    'are sent with the document and frames of its origin, but not with requests of another frame: %s',
+    async (_where, browser) => {
+      web.page(PAGE, own);
+      web.page(FRAME, evil);
+      web.page('http://page.test/frame-own', '<img src="/img-own.png">');
+      web.page('http://page.test/frame-evil', '<img src="/deep-evil.png">');
+      web.redirect('http://page.test/hop', 'http://frame.test/hopped');
+      web.page('http://frame.test/hopped', '<img src="http://page.test/hop-evil.png">');
+      await using _ = await visit(PAGE, secret, { browser });
+      const asked = (part: string) =>
+        web.seen.some(
+          ({ url, headers }) => url.includes(part) && headers['access-control-request-method'] === undefined,
+        );
+      const ours = ['frame-own', 'img-own', 'srcdoc-own', 'fetch-own', 'worker-own'];
+      const others = ['img', 'frame', 'deep', 'srcdoc', 'post', 'fetch', 'blank', 'hop'].map((name) => `${name}-evil`);
+      others.push('sandboxed', 'data.png');
+      await expect.poll(() => [...ours, ...others].filter((part) => !asked(part)), { timeout: 10_000 }).toEqual([]);
+      const sent = (names: string[]) => names.map((name) => [name, [...new Set(told(`page.test/${name}`))]]);
+      expect(sent(ours)).toEqual(ours.map((name) => [name, ['hush']]));
+      expect(sent(others)).toEqual(others.map((name) => [name, [null]]));
+      expect(told('page.test/hop')[0]).toBe('hush');
+    },
+  );
 
   const forging = (way: string) => `<form method="post" action="http://page.test/form-evil"></form><script>
     addEventListener('pagehide', () => navigator.sendBeacon('http://page.test/beacon-evil', 'x'));
@@ -275,7 +299,13 @@ describe('headers', () => {
     web.page('http://page.test/end', '<img src="/away.png">');
     web.redirect('http://page.test/away.png', 'http://third.test/i.png');
     await using _ = await visit('http://page.test/hop-one', { headers: { 'X-Secret': 'hush', Referer } });
-    expect(web.seen.map(({ url, headers }) => [url.slice('http://'.length), headers.referer === Referer, headers['x-secret']])).toEqual([
+    expect(
+      web.seen.map(({ url, headers }) => [
+        url.slice('http://'.length),
+        headers.referer === Referer,
+        headers['x-secret'],
+      ]),
+    ).toEqual([
       ['page.test/hop-one', true, 'hush'],
       ['page.test/hop-two', true, 'hush'],
       ['other.test/hop-three', false, undefined],

@@ -63,7 +63,8 @@ describe('inspect', () => {
   const card = '<main><h1>Shop</h1><a href="/tea"><h3>Green <b>tea</b></h3><p>From the hills.</p></a></main>';
   const cells =
     '<table><tr><th>Tea</th><th>How</th></tr><tr><td><h4>Green</h4>mild</td><td>Do <ul> <li>boil<ol><li>long</li></ol></li> <li>wait</li> </ul></td></tr><tr><td>Black<hr></td><td><pre>a_b\n\nc</pre></td></tr></table>';
-  const rows = '| Tea | How |\n| --- | --- |\n| **Green** <br>mild | Do <br>boil <br>long <br>wait |\n| Black | `a_b` <br>`c` |';
+  const rows =
+    '| Tea | How |\n| --- | --- |\n| **Green** <br>mild | Do <br>boil <br>long <br>wait |\n| Black | `a_b` <br>`c` |';
   const layout = '<table><tr><td><ul><li>Home</li></ul></td><td><h2>Black</h2><p>Strong.</p></td></tr></table>';
   const json = JSON.stringify({ snake_case: 1, list: ['a*b'] });
 
@@ -93,7 +94,11 @@ describe('inspect', () => {
       '<title>Prices</title><ul><li>Tea 2</li></ul>',
       '# Prices\n\n- Tea 2',
     ],
-    ['moves the link around a card into its heading', card, '# Shop\n\n### [Green **tea**](https://fixture.test/tea)\n\nFrom the hills.'],
+    [
+      'moves the link around a card into its heading',
+      card,
+      '# Shop\n\n### [Green **tea**](https://fixture.test/tea)\n\nFrom the hills.',
+    ],
     ['keeps a table a table whatever is in its cells', `<main><h1>Tea</h1>${cells}</main>`, `# Tea\n\n${rows}`],
     ['unwraps layout tables', `<h1>Tea</h1>${layout}`, /^# Tea\n\n- Home\n\n## Black\n\nStrong\.$/],
     ['converts code when the page has nothing else', `<body><pre>${json}</pre></body>`, `\`\`\`\n${json}\n\`\`\``],
@@ -105,7 +110,8 @@ describe('inspect', () => {
 
   describe('converts code to code', () => {
     const text = `<p>${'Install it with the tool that came with the system. '.repeat(6)}</p>`;
-    const codeOf = async (html: string) => (await inspected(`<main><h1>Install</h1>${text}${html}${text}</main>`)).markdown;
+    const codeOf = async (html: string) =>
+      (await inspected(`<main><h1>Install</h1>${text}${html}${text}</main>`)).markdown;
 
     it('without a code element, with the language of an element around it', async () => {
       const sphinx = `<div class="highlight-bash notranslate"><div class="highlight"><pre><span></span>pip<span class="w"> </span>install my_pkg
@@ -139,7 +145,9 @@ export A_B=1   <span class="c1"># *note*</span>
           '<table class="highlight"><tr><td class="blob-num"></td> <td class="blob-code">if (a) {</td></tr> <tr><td class="blob-num"></td><td class="blob-code">\n</td></tr><tr><td class="blob-num"></td><td class="blob-code">  b();</td></tr><tr><td class="blob-num"></td><td class="blob-code">}</td></tr></table>',
       }),
     )('with line breaks, from %s', async (_made, html) => {
-      expect(await codeOf(`<style>td,pre{white-space:pre}</style>${html}`)).toContain('\n\n```\nif (a) {\n\n  b();\n}\n```\n\n');
+      expect(await codeOf(`<style>td,pre{white-space:pre}</style>${html}`)).toContain(
+        '\n\n```\nif (a) {\n\n  b();\n}\n```\n\n',
+      );
     });
 
     it('in a fence longer than any inside it, without taking a comment for the heading', async () => {
@@ -157,7 +165,9 @@ export A_B=1   <span class="c1"># *note*</span>
   });
 
   it('returns the outline of a form with fields named like the properties that are read', async () => {
-    const { accessibleTree } = await inspected('<form><input name="children" aria-label="How many"><button>Book</button></form>');
+    const { accessibleTree } = await inspected(
+      '<form><input name="children" aria-label="How many"><button>Book</button></form>',
+    );
     expect(accessibleTree).toContain('button "Book"');
   });
 
@@ -171,7 +181,10 @@ export A_B=1   <span class="c1"># *note*</span>
   });
 
   it('reads the beginning of a page of 20,000 elements as fast as a small one', async () => {
-    const rows = Array.from({ length: 5_000 }, (_, i) => `<section><h2>Title ${i}</h2><p><a href="/${i}">link ${i}</a></p></section>`);
+    const rows = Array.from(
+      { length: 5_000 },
+      (_, i) => `<section><h2>Title ${i}</h2><p><a href="/${i}">link ${i}</a></p></section>`,
+    );
     const { markdown, accessibleTree } = await inspected(`<main>${rows.join('')}</main>`);
     expect(accessibleTree).toMatch(/^- main:\n {2}- heading "Title 0" \[level=2\]/);
     expect(accessibleTree.length).toBeGreaterThan(11_900);
@@ -207,7 +220,11 @@ describe('MarkdownWorker', () => {
     await using own = new MarkdownWorker({ thread });
     const deep = `<div>${'<table><tr><td>'.repeat(3_000)}x`;
     expect(await own.convert({ html: deep.repeat(20), url: 'https://fixture.test/', title: '' }, 300)).toBeNull();
-    const short = { html: '<!doctype html><html><body><p>hello</p></body></html>', url: 'https://fixture.test/', title: 'T' };
+    const short = {
+      html: '<!doctype html><html><body><p>hello</p></body></html>',
+      url: 'https://fixture.test/',
+      title: 'T',
+    };
     expect(await own.convert(short, 60_000)).toBe('# T\n\nhello');
   });
 

@@ -63,7 +63,9 @@ it('tells what the head of a document says, without credentials, and its heading
 it('reports requests by type, those that failed, redirects and console errors, without queries', async () => {
   site.route('/moved', (_request, response) => response.writeHead(302, { location: '/page?token=secret' }).end());
   site.route('/broken.js', (_request, response) => response.writeHead(404).end('no'));
-  site.route('/throws.js', (_request, response) => response.writeHead(200, { 'content-type': 'text/javascript' }).end('\nnull.cart;'));
+  site.route('/throws.js', (_request, response) =>
+    response.writeHead(200, { 'content-type': 'text/javascript' }).end('\nnull.cart;'),
+  );
   const page = `<title>P</title><p>Text</p><script src="/broken.js?key=secret"></script><script src="/throws.js?key=secret"></script>
     <script>fetch('http://me:secret@127.0.0.2/?key=secret').catch((error) => console.error(error));
     console.error('cart', 3, new Error('is empty')); console.warn('careful'); Promise.reject(new TypeError('never'))</script>
@@ -79,7 +81,12 @@ it('reports requests by type, those that failed, redirects and console errors, w
   expect(facts.requests.bytes).toBeGreaterThan(page.length);
   expect(facts.requests.slowest.map(({ url }) => url)).toContain(site.url('/page'));
   expect(facts.console_errors).toEqual([
-    expect.objectContaining({ text: expect.stringContaining('TypeError'), url: site.url('/throws.js'), line: 2, uncaught: true }),
+    expect.objectContaining({
+      text: expect.stringContaining('TypeError'),
+      url: site.url('/throws.js'),
+      line: 2,
+      uncaught: true,
+    }),
     { text: 'cart 3 Error: is empty', url: site.url('/page'), line: expect.any(Number) },
     expect.objectContaining({ text: expect.stringMatching(/includes credentials: http:\/\/127\.0\.0\.2\/$/) }),
     expect.objectContaining({ text: 'TypeError: never' }),
@@ -109,7 +116,15 @@ it('lists the visible elements that can be acted on, also in open shadow trees',
     <x-card style="position:absolute;top:240px"></x-card>
     <script>document.querySelector('x-card').attachShadow({mode:'open'}).innerHTML='<b role="checkbox" tabindex="0">Agree</b>'</script>`;
   const { elements } = await inspected(page);
-  const names = ['button Buy now', 'link One', 'link One', 'textbox Your name', 'generic Open', 'checkbox Agree', 'link Below'];
+  const names = [
+    'button Buy now',
+    'link One',
+    'link One',
+    'textbox Your name',
+    'generic Open',
+    'checkbox Agree',
+    'link Below',
+  ];
   expect(elements.map(({ role, name }) => `${role} ${name}`)).toEqual(names);
   expect(elements[0]).toMatchObject({ box: { x: 10, y: 20, width: 100, height: 40 }, selector: '#buy' });
   expect(elements[0]?.ref).toMatch(/^e1-[0-9a-z]{7}-[0-9a-z]{7}$/);
@@ -124,10 +139,17 @@ const MARKED = `<title>M</title><style>body{margin:0;background:#fff}button,a{po
   <dialog open><button style="position:static">Within</button></dialog><script>document.querySelector('dialog').close(); document.querySelector('dialog').showModal()</script>`;
 
 it('draws the numbers of the elements on pictures of the view, the page, an element and a part, above dialogs, without changing the rest', async () => {
-  for (const wish of [{}, { full_page: true }, { selector: 'dialog' }, { clip: { x: 0, y: 1_950, width: 300, height: 150 } }]) {
+  for (const wish of [
+    {},
+    { full_page: true },
+    { selector: 'dialog' },
+    { clip: { x: 0, y: 1_950, width: 300, height: 150 } },
+  ]) {
     const plain = await inspected(MARKED, wish);
     const marked = await inspected(MARKED, { ...wish, annotate: true });
-    expect(marked.elements.map(({ name, box }) => ({ name, box }))).toEqual(plain.elements.map(({ name, box }) => ({ name, box })));
+    expect(marked.elements.map(({ name, box }) => ({ name, box }))).toEqual(
+      plain.elements.map(({ name, box }) => ({ name, box })),
+    );
     expect([marked.width, marked.height]).toEqual([plain.width, plain.height]);
     const { changed } = await difference(plain.content, marked.content);
     expect(changed).toBeGreaterThan(0.000_5);
@@ -157,7 +179,9 @@ it('numbers only what is shown, and covers nothing with a backdrop', async () =>
 });
 
 it('finds the element of a ref in another load of the page, or says that it no longer fits', async () => {
-  const buttons = (first: string) => `<title>R</title><div>${first}</div><main><button>Same</button><button>Same</button></main>
+  const buttons = (
+    first: string,
+  ) => `<title>R</title><div>${first}</div><main><button>Same</button><button>Same</button></main>
     <x-card></x-card><script>document.querySelector('x-card').attachShadow({mode:'open'}).innerHTML='<button>Inside</button><button>Next</button>'</script>`;
   const refs = (await inspected(buttons('<button>Buy</button>'))).elements.map(({ ref }) => ref);
   const lookUp = async (body: string) => {
@@ -165,9 +189,19 @@ it('finds the element of a ref in another load of the page, or says that it no l
     const look = async (ref: string) => await session.page.locator(await resolveRef(session.world, ref)).textContent();
     return await Promise.all(refs.map((ref) => look(ref).catch((error: Error) => error.message)));
   };
-  expect(await lookUp(buttons('<p>New</p><button class="red">Buy</button>'))).toEqual(['Buy', 'Same', 'Same', 'Inside', 'Next']);
-  const [gone, one, two] = await lookUp(buttons('').replace('<button>Same</button>', '<b></b>').replace('main>', 'nav>'));
-  expect(gone).toMatch(/^The element `e1-\w+-\w+` no longer fits: the page has no visible element with its role and name/);
+  expect(await lookUp(buttons('<p>New</p><button class="red">Buy</button>'))).toEqual([
+    'Buy',
+    'Same',
+    'Same',
+    'Inside',
+    'Next',
+  ]);
+  const [gone, one, two] = await lookUp(
+    buttons('').replace('<button>Same</button>', '<b></b>').replace('main>', 'nav>'),
+  );
+  expect(gone).toMatch(
+    /^The element `e1-\w+-\w+` no longer fits: the page has no visible element with its role and name/,
+  );
   expect([one, two]).toEqual(['Same', 'Same']);
   const several = await lookUp(buttons('').replaceAll('main>', 'nav>'));
   expect(several[1]).toContain('2 elements of the page have its role and name, and none of them is where it was');
@@ -176,7 +210,8 @@ it('finds the element of a ref in another load of the page, or says that it no l
 it('keeps its limits on a hostile page', async () => {
   const long = 'x'.repeat(50_000);
   const text = long.slice(0, 300);
-  const item = (nth: number) => `<a href="/p${nth}?${'q'.repeat(200)}" id="${long.slice(0, 500)}${nth}">${text}</a><h2>${nth}${text}</h2>`;
+  const item = (nth: number) =>
+    `<a href="/p${nth}?${'q'.repeat(200)}" id="${long.slice(0, 500)}${nth}">${text}</a><h2>${nth}${text}</h2>`;
   const items = Array.from({ length: 3_000 }, (_, nth) => item(nth));
   const page = `<title>${long}</title><meta name="description" content="${long}"><meta property="og:x" content="${long}">${items.join('')}
     <form><input name="id"><input name="getAttribute"><input name="parentElement"><button name="localName">B</button></form>
@@ -191,7 +226,9 @@ it('keeps its limits on a hostile page', async () => {
 });
 
 it('reads no more icons and feeds than it reports', async () => {
-  const links = '<link rel="icon" href="/i.png"><link rel="alternate" type="application/rss+xml" href="/f.xml">'.repeat(500);
+  const links = '<link rel="icon" href="/i.png"><link rel="alternate" type="application/rss+xml" href="/f.xml">'.repeat(
+    500,
+  );
   await using session = await aPageSession(browser, { html: links, options: options() });
   const count = `const { getAttribute } = Element.prototype;
     globalThis.reads = 0;

@@ -3,13 +3,20 @@ import { toMarkdown } from '../../../src/render/inspect/markdown-thread.js';
 import { words } from '../../fixtures/site/answer.js';
 
 function markdown(body: string): string {
-  return toMarkdown({ html: `<!doctype html><html><head></head><body>${body}</body></html>`, url: 'https://example.com/', title: 'Page' });
+  return toMarkdown({
+    html: `<!doctype html><html><head></head><body>${body}</body></html>`,
+    url: 'https://example.com/',
+    title: 'Page',
+  });
 }
 
 const ARTICLE = `<article><h1>The harbour</h1>${[1, 2, 3, 4].map((seed) => `<p>Article, ${words(45, seed)}.</p>`).join('')}</article>`;
 
 it('an article is extracted from a page that is mostly comments and links to others', () => {
-  const others = Array.from({ length: 90 }, (_, at) => `<li><a href="/${at}">Other story ${words(14, at)}</a></li>`).join('');
+  const others = Array.from(
+    { length: 90 },
+    (_, at) => `<li><a href="/${at}">Other story ${words(14, at)}</a></li>`,
+  ).join('');
   const text = markdown(`${ARTICLE}<div class="related sidebar"><ul>${others}</ul></div>`);
   expect(text).toContain('Article, ');
   expect(text).not.toContain('Other story');

@@ -11,7 +11,10 @@ export const BROWSER_DIR = join(resolve(import.meta.dirname, '../../..'), 'node_
 export const ANY_BROWSER: Executable = await anyBrowser();
 
 /** One browser of each kind that this machine has. */
-export const EACH_KIND: Executable[] = [ANY_BROWSER, ...(await listBrowsers(BROWSER_DIR)).filter(isOfOtherKind).slice(0, 1)];
+export const EACH_KIND: Executable[] = [
+  ANY_BROWSER,
+  ...(await listBrowsers(BROWSER_DIR)).filter(isOfOtherKind).slice(0, 1),
+];
 
 /** It asks for nothing by itself, and runs as root too. */
 export const QUIET_FLAGS = [
@@ -36,7 +39,11 @@ export function rememberBrowsers(dataDir: string): void {
 }
 
 async function anyBrowser(): Promise<Executable> {
-  const found = await findChromium({ chromium: process.env.STILLFRAME_CHROMIUM ?? null, dataDir: BROWSER_DIR, sandbox: true });
+  const found = await findChromium({
+    chromium: process.env.STILLFRAME_CHROMIUM ?? null,
+    dataDir: BROWSER_DIR,
+    sandbox: true,
+  });
   if (found === null) throw new Error('No Chromium for the tests. Run: npm test, which installs one');
   return found;
 }

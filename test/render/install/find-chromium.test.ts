@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -42,7 +52,8 @@ function impostor(path: string, script = 'echo "no browser here" >&2; exit 3'): 
   return file;
 }
 
-const shell = (build: number) => impostor(`chromium/chromium_headless_shell-${build}/chrome-headless-shell-linux64/chrome-headless-shell`);
+const shell = (build: number) =>
+  impostor(`chromium/chromium_headless_shell-${build}/chrome-headless-shell-linux64/chrome-headless-shell`);
 
 describe('findChromium', () => {
   it('takes the configured browser', async () => {
@@ -78,7 +89,9 @@ describe('findChromium', () => {
   it('skips a copy that does not capture, and reports why', async () => {
     const path = shell(1255);
     const heard: string[] = [];
-    const found = await firstWorking([...ownCopies(dataDir), ANY_BROWSER], options(), (_, error) => heard.push(error.message));
+    const found = await firstWorking([...ownCopies(dataDir), ANY_BROWSER], options(), (_, error) =>
+      heard.push(error.message),
+    );
     expect(ownCopies(dataDir)[0]?.path).toBe(path);
     expect(found).toMatchObject({ path: ANY_BROWSER.path, version: expect.any(String) });
     expect(heard).toEqual([expect.stringContaining('no browser here')]);
@@ -99,7 +112,11 @@ describe('the test of a browser', () => {
     const link = join(dataDir, 'elsewhere');
     expect(recallBrowser(ANY_BROWSER, dataDir)).toBeNull();
     const found = await firstWorking([ANY_BROWSER], options(), () => {});
-    expect(recallBrowser(ANY_BROWSER, dataDir)).toMatchObject({ version: found?.version, proof: BROWSER_CHECK_VERSION, failedAt: null });
+    expect(recallBrowser(ANY_BROWSER, dataDir)).toMatchObject({
+      version: found?.version,
+      proof: BROWSER_CHECK_VERSION,
+      failedAt: null,
+    });
     symlinkSync(ANY_BROWSER.path, link);
     expect(recallBrowser({ ...ANY_BROWSER, path: link }, dataDir)).toBeNull();
     rememberBrowser({ ...ANY_BROWSER, path: link }, dataDir, { failedAt: 1 });
@@ -162,9 +179,24 @@ describe('an installation command', () => {
   const failing = 'echo working; echo "Error: getaddrinfo ENOTFOUND cdn.example.com" >&2; echo bye; exit 1';
 
   it.each([
-    ['reports the line that is most likely the reason when it fails', failing, {}, 'getaddrinfo ENOTFOUND cdn.example.com'],
-    ['is killed with its children when it prints nothing for too long', 'sleep 300 & wait', { silenceMs: 200 }, 'no output for 0.2 s'],
-    ['is killed when it takes too long', 'while :; do echo on; sleep 0.05; done', { timeoutMs: 400 }, 'not done after 0.4 s'],
+    [
+      'reports the line that is most likely the reason when it fails',
+      failing,
+      {},
+      'getaddrinfo ENOTFOUND cdn.example.com',
+    ],
+    [
+      'is killed with its children when it prints nothing for too long',
+      'sleep 300 & wait',
+      { silenceMs: 200 },
+      'no output for 0.2 s',
+    ],
+    [
+      'is killed when it takes too long',
+      'while :; do echo on; sleep 0.05; done',
+      { timeoutMs: 400 },
+      'not done after 0.4 s',
+    ],
   ])('%s', async (_what, script, limit, why) => {
     await expect(runCommand('sh', ['-c', script], { cwd: dataDir, ...limits, ...limit })).rejects.toThrow(why);
   });
@@ -189,9 +221,9 @@ describe('packages installed at run time', () => {
 
   it('are rejected with a one-line error when one differs from the lock file, and nothing is left', async () => {
     await using _registry = await startNpmRegistry('browser', { 'index.js': 'module.exports = 2;' });
-    await expect(installLocked(lockOf(`sha512-${Buffer.alloc(64).toString('base64')}`), dataDir, limits)).rejects.toThrow(
-      'the registry sent a package whose sha512 differs from the pinned one; it was not used',
-    );
+    await expect(
+      installLocked(lockOf(`sha512-${Buffer.alloc(64).toString('base64')}`), dataDir, limits),
+    ).rejects.toThrow('the registry sent a package whose sha512 differs from the pinned one; it was not used');
     expect(existsSync(join(dataDir, 'node_modules/browser/index.js'))).toBe(false);
   });
 
@@ -217,7 +249,8 @@ function lockOf(integrity: string) {
 
 it('an unsigned and unpinned browser is downloaded only on request', async () => {
   // A PATH on which every installer fails.
-  for (const name of ['apt-get', 'npm']) writeFileSync(join(dataDir, name), '#!/bin/sh\necho "no network" >&2; exit 1\n', { mode: 0o755 });
+  for (const name of ['apt-get', 'npm'])
+    writeFileSync(join(dataDir, name), '#!/bin/sh\necho "no network" >&2; exit 1\n', { mode: 0o755 });
   symlinkSync('/usr/bin/env', join(dataDir, 'env'));
   vi.stubEnv('PATH', dataDir);
   vi.stubEnv('PLAYWRIGHT_DOWNLOAD_HOST', 'http://127.0.0.1:1');
@@ -225,7 +258,9 @@ it('an unsigned and unpinned browser is downloaded only on request', async () =>
   const linesOf = async (wish: { playwright?: boolean }) => {
     const lines: string[] = [];
     const install = installChromium({ ...wish, ...options(), say: (line) => lines.push(line) });
-    await expect(install).rejects.toThrow(/^Chromium could not be installed .* stillframe browser install --playwright/);
+    await expect(install).rejects.toThrow(
+      /^Chromium could not be installed .* stillframe browser install --playwright/,
+    );
     return lines.join('\n');
   };
   expect(await linesOf({})).toMatch(/^(?!.*Playwright).*npm package/s);

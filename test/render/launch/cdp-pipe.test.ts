@@ -42,7 +42,12 @@ describe('the pipe', () => {
     const ofOther = thrown('other').replace(SESSION, 'CD'.repeat(16));
     await feed(ends, [thrown('before')]);
     ends.pipe.readConsole(SESSION, true);
-    await feed(ends, [thrown('read'), ofOther, thrown('x'.repeat(70_000)), event('Runtime.consoleAPICalled', { text: 'called' })]);
+    await feed(ends, [
+      thrown('read'),
+      ofOther,
+      thrown('x'.repeat(70_000)),
+      event('Runtime.consoleAPICalled', { text: 'called' }),
+    ]);
     ends.pipe.readConsole(SESSION, false);
     await feed(ends, [thrown('after')]);
     expect(ends.got.map(({ params }) => params?.text)).toEqual(['read', 'called']);
@@ -50,7 +55,9 @@ describe('the pipe', () => {
 
   it('reassembles messages in order, wherever they were split', async () => {
     const ends = aPipe();
-    const text = ['Page.frameAttached', 'Page.frameDetached'].map((method) => event(method, { frameId: 'ü€𝄞' })).join('');
+    const text = ['Page.frameAttached', 'Page.frameDetached']
+      .map((method) => event(method, { frameId: 'ü€𝄞' }))
+      .join('');
     for (const byte of Buffer.from(text)) await feed(ends, [Buffer.from([byte])]);
     const params = { frameId: 'ü€𝄞' };
     expect(ends.got).toMatchObject([
@@ -64,7 +71,11 @@ describe('the pipe', () => {
     const before = process.memoryUsage().rss;
     const part = Buffer.alloc(MB, '\\u0001');
     await feed(ends, ['{"method":"Runtime.consoleAPICalled","params":{"args":["', ...Array(600).fill(part), '"]}}\0']);
-    await feed(ends, [event('Runtime.exceptionThrown', {}), event('Network.webSocketFrameReceived', {}), event('Page.loadEventFired', {})]);
+    await feed(ends, [
+      event('Runtime.exceptionThrown', {}),
+      event('Network.webSocketFrameReceived', {}),
+      event('Page.loadEventFired', {}),
+    ]);
     expect(ends.methods()).toEqual(['Page.loadEventFired']);
     expect(ends.failures).toEqual([]);
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * MB);
@@ -72,7 +83,12 @@ describe('the pipe', () => {
 
   it('drops an event longer than any page needs, and continues', async () => {
     const ends = aPipe();
-    const long = [event('Page.frameNavigated', {}).slice(0, -2), ',"x":"', ...Array(9).fill(Buffer.alloc(MB, 'a')), '"}\0'];
+    const long = [
+      event('Page.frameNavigated', {}).slice(0, -2),
+      ',"x":"',
+      ...Array(9).fill(Buffer.alloc(MB, 'a')),
+      '"}\0',
+    ];
     await feed(ends, [...long, event('Page.loadEventFired', {})]);
     expect(ends.methods()).toEqual(['Page.loadEventFired']);
     expect(ends.failures).toEqual([]);
@@ -82,7 +98,10 @@ describe('the pipe', () => {
     const ends = aPipe();
     const willBeSent = (documentURL: string, url: string) =>
       event('Network.requestWillBeSent', { requestId: '1', loaderId: '2', documentURL, request: { url } });
-    await feed(ends, [willBeSent('http://a/', 'data:image/png;base64,AAAA'), willBeSent('http://a/"request":{"url":"data:', 'http://b/')]);
+    await feed(ends, [
+      willBeSent('http://a/', 'data:image/png;base64,AAAA'),
+      willBeSent('http://a/"request":{"url":"data:', 'http://b/'),
+    ]);
     expect(ends.got.map(({ params }) => params?.request)).toEqual([{ url: 'http://b/' }]);
   });
 
@@ -97,25 +116,36 @@ describe('the pipe', () => {
   it.each([
     ['a picture', DATA_START, 129],
     ['any other answer', '{"id":7,"result":{"value":"', 17],
-  ])('turns %s beyond its limit into an error of its command, however it is split, and continues', async (_, start, megabytes) => {
-    const long = [start, ...Array(megabytes - 1).fill(Buffer.alloc(MB, 'A'))];
-    const rest = Buffer.from('A'.repeat(MB) + DATA_END);
-    const error = { message: expect.stringMatching(/longer than \d+ bytes/) };
-    for (const end of [
-      [rest],
-      [rest.subarray(0, -40), rest.subarray(-40)],
-      [rest.subarray(0, MB), ...Array.from(rest.subarray(MB), (byte) => Buffer.from([byte]))],
-    ]) {
-      const ends = aPipe();
-      await feed(ends, [...long, ...end, event('Page.loadEventFired', {})]);
-      expect(ends.got).toEqual([{ id: 7, error, sessionId: SESSION }, expect.objectContaining({ method: 'Page.loadEventFired' })]);
-      expect(ends.failures).toEqual([]);
-    }
-  });
+  ])(
+    'turns %s beyond its limit into an error of its command, however it is split, and continues',
+    async (_, start, megabytes) => {
+      const long = [start, ...Array(megabytes - 1).fill(Buffer.alloc(MB, 'A'))];
+      const rest = Buffer.from('A'.repeat(MB) + DATA_END);
+      const error = { message: expect.stringMatching(/longer than \d+ bytes/) };
+      for (const end of [
+        [rest],
+        [rest.subarray(0, -40), rest.subarray(-40)],
+        [rest.subarray(0, MB), ...Array.from(rest.subarray(MB), (byte) => Buffer.from([byte]))],
+      ]) {
+        const ends = aPipe();
+        await feed(ends, [...long, ...end, event('Page.loadEventFired', {})]);
+        expect(ends.got).toEqual([
+          { id: 7, error, sessionId: SESSION },
+          expect.objectContaining({ method: 'Page.loadEventFired' }),
+        ]);
+        expect(ends.failures).toEqual([]);
+      }
+    },
+  );
 
   it.each([
     ['the main world, asked by us', 'Runtime.evaluate', { expression: `${MAIN_WORLD_MARK} x` }, 16],
-    ['the main world, asked by Playwright', 'Runtime.callFunctionOn', { arguments: [{}, { value: `${MAIN_WORLD_MARK} x` }] }, 16],
+    [
+      'the main world, asked by Playwright',
+      'Runtime.callFunctionOn',
+      { arguments: [{}, { value: `${MAIN_WORLD_MARK} x` }] },
+      16,
+    ],
     ['any other script', 'Runtime.evaluate', { expression: 'x', contextId: 1 }, 4 * 1024],
   ])('limits the answer of %s, and of no later command', async (_who, method, params, limitKb) => {
     const ends = aPipe();
@@ -123,7 +153,9 @@ describe('the pipe', () => {
       `{"id":${id},"result":{"value":"${'A'.repeat(kb * 1024 - 100)}"},"sessionId":"${SESSION}"}\0`;
     for (const id of [1, 2]) ends.pipe.send({ id, method, params, sessionId: SESSION });
     await feed(ends, [answer(1, limitKb), answer(2, limitKb + 1), answer(2, limitKb + 1)]);
-    expect((ends.got[1]?.error as { message?: string } | undefined)?.message).toBe(`the answer is longer than ${limitKb * 1024} bytes`);
+    expect((ends.got[1]?.error as { message?: string } | undefined)?.message).toBe(
+      `the answer is longer than ${limitKb * 1024} bytes`,
+    );
     expect(ends.got.map(({ error }) => error === undefined)).toEqual([true, false, true]);
   });
 

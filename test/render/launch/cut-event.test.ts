@@ -27,6 +27,9 @@ it('about two million characters of long strings are kept per session', () => {
 });
 
 it('events that return to the browser are not cut', () => {
-  const paused = { ...request('https://example.com/', { 'x-long': 'y'.repeat(50_000) }), method: 'Fetch.requestPaused' };
+  const paused = {
+    ...request('https://example.com/', { 'x-long': 'y'.repeat(50_000) }),
+    method: 'Fetch.requestPaused',
+  };
   expect(new EventCutter().cut(paused)).toBe(paused);
 });

@@ -3,15 +3,24 @@ import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/ca
 import { type Emulation, emulationOf, languagesOf } from '../../../src/render/launch/emulation.js';
 
 const emulation = (fields: Record<string, unknown> = {}): Emulation =>
-  emulationOf(toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/', ...fields })), '156.0.8078.79', {
-    platform: 'linux',
-    arch: 'x64',
-  });
+  emulationOf(
+    toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/', ...fields })),
+    '156.0.8078.79',
+    {
+      platform: 'linux',
+      arch: 'x64',
+    },
+  );
 
 it('captures that differ only in size, color scheme and motion can share a page opened in advance', () => {
   const pageOptions = { viewport: { width: 800, height: 600 }, color_scheme: 'dark', reduce_motion: false };
   expect(emulation(pageOptions).key).toBe(emulation().key);
-  expect(emulation(pageOptions).pageOptions).toEqual({ width: 800, height: 600, colorScheme: 'dark', reducedMotion: 'no-preference' });
+  expect(emulation(pageOptions).pageOptions).toEqual({
+    width: 800,
+    height: 600,
+    colorScheme: 'dark',
+    reducedMotion: 'no-preference',
+  });
 });
 
 it.each([
@@ -28,7 +37,9 @@ it.each([
 });
 
 it("an explicit user agent takes precedence over the device's, which has Chromium's real version", () => {
-  expect(emulation({ device: 'pixel_8', user_agent: 'ExampleBot/1.0' }).contextOptions.userAgent).toBe('ExampleBot/1.0');
+  expect(emulation({ device: 'pixel_8', user_agent: 'ExampleBot/1.0' }).contextOptions.userAgent).toBe(
+    'ExampleBot/1.0',
+  );
   expect(emulation({ device: 'pixel_8' }).contextOptions.userAgent).toContain('Chrome/156.0.8078.79 Mobile');
 });
 

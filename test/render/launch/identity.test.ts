@@ -43,45 +43,56 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
     expect(JSON.stringify(reports) + JSON.stringify(site.requests)).not.toMatch(/headless/i);
     const asked = site.requests.filter(({ url }) => url !== '/service.js');
     const language = 'locale' in fields ? 'de-DE,de;q=0.9' : 'en-US,en;q=0.9';
-    for (const { headers } of asked) expect(headers).toMatchObject({ 'user-agent': page?.agent, 'accept-language': language });
+    for (const { headers } of asked)
+      expect(headers).toMatchObject({ 'user-agent': page?.agent, 'accept-language': language });
   });
 
   it('an ordinary capture has the hints of its real version, including high-entropy ones', async () => {
     await using lease = await visit(test, site.url);
     const seen = await lease.page.evaluate(async () => {
-      const data = (navigator as unknown as { userAgentData: { getHighEntropyValues(names: string[]): Promise<Record<string, unknown>> } })
-        .userAgentData;
-      return { values: await data.getHighEntropyValues(['fullVersionList', 'model', 'platformVersion']), robot: navigator.webdriver };
+      const data = (
+        navigator as unknown as {
+          userAgentData: { getHighEntropyValues(names: string[]): Promise<Record<string, unknown>> };
+        }
+      ).userAgentData;
+      return {
+        values: await data.getHighEntropyValues(['fullVersionList', 'model', 'platformVersion']),
+        robot: navigator.webdriver,
+      };
     });
     expect(seen.robot).toBe(false);
     expect(seen.values).toMatchObject({ platform: 'Linux', mobile: false, model: '' });
     expect(seen.values.fullVersionList).toContainEqual({ brand: 'Chromium', version: lease.session.chromiumVersion });
   });
 
-  it.each(['iphone_15_pro', 'pixel_8', 'desktop_hd'] as const)('%s matches its preset, as a page sees it', async (device) => {
-    const preset = DEVICE_PRESETS[device];
-    site.requests.length = 0;
-    await using lease = await visit(test, `${site.url}/mobile`, { device });
-    const seen = await lease.page.evaluate(() => ({
-      view: [innerWidth, innerHeight, devicePixelRatio],
-      touch: navigator.maxTouchPoints > 0 && 'ontouchstart' in window,
-      coarse: matchMedia('(pointer: coarse)').matches,
-      agent: navigator.userAgent,
-      platform: navigator.platform,
-      vendor: navigator.vendor,
-      hints: 'userAgentData' in navigator,
-    }));
-    expect(seen.view).toEqual([preset.width, preset.height, preset.deviceScaleFactor]);
-    expect([seen.touch, seen.coarse]).toEqual([preset.hasTouch, preset.hasTouch]);
-    if (preset.userAgent !== null) expect(seen.agent).toBe(preset.userAgent.replace('{chromium}', lease.session.chromiumVersion));
-    const safari = device.startsWith('i');
-    expect(seen.hints).toBe(!safari);
-    expect(seen.vendor).toBe(safari ? 'Apple Computer, Inc.' : 'Google Inc.');
-    expect(seen.platform).toBe(safari ? 'iPhone' : device === 'pixel_8' ? 'Linux armv81' : 'Linux x86_64');
-    const headers = site.requests[0]?.headers ?? {};
-    expect(headers['sec-ch-ua-mobile']).toBe(safari ? undefined : device === 'pixel_8' ? '?1' : '?0');
-    expect(headers['sec-ch-ua-platform']).toBe(safari ? undefined : device === 'pixel_8' ? '"Android"' : '"Linux"');
-  });
+  it.each(['iphone_15_pro', 'pixel_8', 'desktop_hd'] as const)(
+    '%s matches its preset, as a page sees it',
+    async (device) => {
+      const preset = DEVICE_PRESETS[device];
+      site.requests.length = 0;
+      await using lease = await visit(test, `${site.url}/mobile`, { device });
+      const seen = await lease.page.evaluate(() => ({
+        view: [innerWidth, innerHeight, devicePixelRatio],
+        touch: navigator.maxTouchPoints > 0 && 'ontouchstart' in window,
+        coarse: matchMedia('(pointer: coarse)').matches,
+        agent: navigator.userAgent,
+        platform: navigator.platform,
+        vendor: navigator.vendor,
+        hints: 'userAgentData' in navigator,
+      }));
+      expect(seen.view).toEqual([preset.width, preset.height, preset.deviceScaleFactor]);
+      expect([seen.touch, seen.coarse]).toEqual([preset.hasTouch, preset.hasTouch]);
+      if (preset.userAgent !== null)
+        expect(seen.agent).toBe(preset.userAgent.replace('{chromium}', lease.session.chromiumVersion));
+      const safari = device.startsWith('i');
+      expect(seen.hints).toBe(!safari);
+      expect(seen.vendor).toBe(safari ? 'Apple Computer, Inc.' : 'Google Inc.');
+      expect(seen.platform).toBe(safari ? 'iPhone' : device === 'pixel_8' ? 'Linux armv81' : 'Linux x86_64');
+      const headers = site.requests[0]?.headers ?? {};
+      expect(headers['sec-ch-ua-mobile']).toBe(safari ? undefined : device === 'pixel_8' ? '?1' : '?0');
+      expect(headers['sec-ch-ua-platform']).toBe(safari ? undefined : device === 'pixel_8' ? '"Android"' : '"Linux"');
+    },
+  );
 
   it('another session on the page does not undo the identity', async () => {
     await using lease = await visit(test, null, { device: 'iphone_15_pro' });

@@ -40,8 +40,20 @@ it.each<[string, SandboxSetting, string[], object, LaunchMode[]]>([
     { mode: OPEN, concession: REFUSAL },
     [CONFINED, CONFINED, OPEN],
   ],
-  ['does not run if it fails twice for another reason', true, [FULL, FULL], { error: new Error(FULL) }, [CONFINED, CONFINED]],
-  ['does not run if it fails for another reason after a refusal', true, [REFUSAL, FULL], { error: new Error(FULL) }, [CONFINED, CONFINED]],
+  [
+    'does not run if it fails twice for another reason',
+    true,
+    [FULL, FULL],
+    { error: new Error(FULL) },
+    [CONFINED, CONFINED],
+  ],
+  [
+    'does not run if it fails for another reason after a refusal',
+    true,
+    [REFUSAL, FULL],
+    { error: new Error(FULL) },
+    [CONFINED, CONFINED],
+  ],
   [
     'is never started as root, whatever it reports',
     true,
@@ -49,7 +61,13 @@ it.each<[string, SandboxSetting, string[], object, LaunchMode[]]>([
     { error: new Error(REFUSAL) },
     [CONFINED, CONFINED, OPEN, OPEN],
   ],
-  ['does not run without the required sandbox', 'required', [REFUSAL, REFUSAL], { error: expect.any(BrowserError) }, [CONFINED, CONFINED]],
+  [
+    'does not run without the required sandbox',
+    'required',
+    [REFUSAL, REFUSAL],
+    { error: expect.any(BrowserError) },
+    [CONFINED, CONFINED],
+  ],
   ['runs without the sandbox that the operator disabled', false, [], { mode: OPEN, concession: null }, [OPEN]],
 ])('a browser %s', async (_what, wish, failures, outcome, tried) => {
   expect(await launching(wish, ...failures)).toEqual({ outcome, tried });

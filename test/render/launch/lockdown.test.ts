@@ -42,7 +42,9 @@ describe.each(EACH_KIND)('$kind', (executable) => {
 
   it.runIf(root)('runs no process as root when the server does', () => {
     const [browser = 0] = browserPids(test.runDir);
-    const uids = new Set(processGroup(browser).map(({ pid }) => /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]));
+    const uids = new Set(
+      processGroup(browser).map(({ pid }) => /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]),
+    );
     expect([...uids]).toEqual([String(unprivilegedUser()?.uid)]);
   });
 
@@ -52,8 +54,12 @@ describe.each(EACH_KIND)('$kind', (executable) => {
     const sockets = execFileSync('sh', ['-c', `ls -l /proc/${browser}/fd 2>/dev/null || true`]).toString();
     const inodes = [...sockets.matchAll(/socket:\[(\d+)\]/g)].map(([, inode]) => inode);
     expect(inodes).not.toEqual([]);
-    const listening = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/${browser}/net/${table}`, 'utf8').split('\n'));
-    const own = listening.map((line) => line.trim().split(/\s+/)).filter((fields) => fields[3] === '0A' && inodes.includes(fields[9]));
+    const listening = ['tcp', 'tcp6'].flatMap((table) =>
+      readFileSync(`/proc/${browser}/net/${table}`, 'utf8').split('\n'),
+    );
+    const own = listening
+      .map((line) => line.trim().split(/\s+/))
+      .filter((fields) => fields[3] === '0A' && inodes.includes(fields[9]));
     expect(own).toEqual([]);
     expect(readFileSync(`/proc/${browser}/environ`, 'utf8')).not.toMatch(/(^|\0)(npm_config_cache|VITEST)=/);
   });
@@ -119,7 +125,10 @@ describe.each(EACH_KIND)('$kind', (executable) => {
     const failure = await Promise.all([
       lease.page.waitForEvent('download').then((download) => download.failure()),
       lease.page.evaluate(() => {
-        Object.assign(document.createElement('a'), { href: 'data:application/octet-stream,x', download: 'x.bin' }).click();
+        Object.assign(document.createElement('a'), {
+          href: 'data:application/octet-stream,x',
+          download: 'x.bin',
+        }).click();
       }),
     ]);
     expect(failure[0]).not.toBeNull();
@@ -127,8 +136,11 @@ describe.each(EACH_KIND)('$kind', (executable) => {
 });
 
 it('on a system that refuses the sandbox, a browser runs without it, unless it is required', async () => {
-  const refusal = '[1:1:FATAL:content/browser/zygote_host/zygote_host_impl_linux.cc:129] No usable sandbox! If this is a Debian system, …';
-  const executable = aWrapper(`case "$*" in *--no-sandbox*) exec "$BROWSER" "$@";; esac; echo '${refusal}' >&2; exit 1`);
+  const refusal =
+    '[1:1:FATAL:content/browser/zygote_host/zygote_host_impl_linux.cc:129] No usable sandbox! If this is a Debian system, …';
+  const executable = aWrapper(
+    `case "$*" in *--no-sandbox*) exec "$BROWSER" "$@";; esac; echo '${refusal}' >&2; exit 1`,
+  );
   await using test = await aPool({ executable });
   expect(test.pool.sandboxed).toBe(false);
   await expect(aPool({ executable, sandbox: 'required' })).rejects.toThrow(/STILLFRAME_SANDBOX=required/);
@@ -137,7 +149,9 @@ it('on a system that refuses the sandbox, a browser runs without it, unless it i
 it('on a system that fails every start for another reason, there is no browser, and the attempts leave nothing behind', async () => {
   const runDir = aDirectory(0o755);
   const profiles = profilesRoot(runDir);
-  await expect(aPool({ executable: aWrapper("echo 'no space left on device' >&2; exit 1"), runDir })).rejects.toThrow(/no space left/);
+  await expect(aPool({ executable: aWrapper("echo 'no space left on device' >&2; exit 1"), runDir })).rejects.toThrow(
+    /no space left/,
+  );
   expect(existsSync(profiles)).toBe(false);
 });
 

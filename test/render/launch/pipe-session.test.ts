@@ -13,7 +13,10 @@ const turns = async (count = 6) => {
 function aSession() {
   const posted: [string, object][] = [];
   const failures: string[] = [];
-  const pipeSession = new PipeSession({ post: (method, params) => posted.push([method, params]), failed: (why) => failures.push(why) });
+  const pipeSession = new PipeSession({
+    post: (method, params) => posted.push([method, params]),
+    failed: (why) => failures.push(why),
+  });
   return { pipeSession, cdp: pipeSession.asCdpSession(), posted, failures };
 }
 

@@ -6,7 +6,12 @@ import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { BROWSER_NICENESS, browserCommand, lowerPriority, RendererPriority } from '../../../src/render/launch/process-priority.js';
+import {
+  BROWSER_NICENESS,
+  browserCommand,
+  lowerPriority,
+  RendererPriority,
+} from '../../../src/render/launch/process-priority.js';
 import {
   BrowserProcesses,
   busyMs,
@@ -85,7 +90,8 @@ it('a command leads a group of its own, and ends with all its children', async (
 
 /** Whether the system shares the processor by session. */
 const AUTOGROUP = '/proc/sys/kernel/sched_autogroup_enabled';
-const isShared = existsSync(AUTOGROUP) && readFileSync(AUTOGROUP, 'latin1').trim() === '1' && existsSync('/usr/bin/perl');
+const isShared =
+  existsSync(AUTOGROUP) && readFileSync(AUTOGROUP, 'latin1').trim() === '1' && existsSync('/usr/bin/perl');
 
 it.runIf(isShared)('a command gets no separate share of the processor', async () => {
   const shareOf = (pid: number | 'self') => readFileSync(`/proc/${pid}/autogroup`, 'latin1').split(' ')[0];
@@ -126,21 +132,26 @@ it('a process gets a higher niceness, never a lower one, and one that has ended 
   await lowerPriority(2 ** 22 + 1, 19, null);
 });
 
-it.runIf(process.getuid?.() === 0)("another user's process gets a lower priority even if root lacks the right", async () => {
-  const user = { uid: 60_911, gid: 60_911 };
-  const sleeper = await aSleeper(user);
-  await using program = await buildProgram(new URL('../../../src/render/launch/process-priority.ts', import.meta.url));
-  // Without the right to lower the priority of another user's processes, as for a container's root.
-  const lower = (as: object | null) => {
-    const script = `import('${program.file}').then((it) => it.lowerPriority(${sleeper}, 19, ${JSON.stringify(as)}))`;
-    const args = ['--bounding-set=-sys_nice', '--inh-caps=-sys_nice', '--', process.execPath, '-e', script];
-    return promisify(execFile)('setpriv', args);
-  };
-  await lower(null);
-  expect(getPriority(sleeper)).toBe(own);
-  await lower(user);
-  expect(getPriority(sleeper)).toBe(19);
-});
+it.runIf(process.getuid?.() === 0)(
+  "another user's process gets a lower priority even if root lacks the right",
+  async () => {
+    const user = { uid: 60_911, gid: 60_911 };
+    const sleeper = await aSleeper(user);
+    await using program = await buildProgram(
+      new URL('../../../src/render/launch/process-priority.ts', import.meta.url),
+    );
+    // Without the right to lower the priority of another user's processes, as for a container's root.
+    const lower = (as: object | null) => {
+      const script = `import('${program.file}').then((it) => it.lowerPriority(${sleeper}, 19, ${JSON.stringify(as)}))`;
+      const args = ['--bounding-set=-sys_nice', '--inh-caps=-sys_nice', '--', process.execPath, '-e', script];
+      return promisify(execFile)('setpriv', args);
+    };
+    await lower(null);
+    expect(getPriority(sleeper)).toBe(own);
+    await lower(user);
+    expect(getPriority(sleeper)).toBe(19);
+  },
+);
 
 it('every thread of a browser has a lower priority than the server, including those of a page', async () => {
   await using test = await aPool();
@@ -156,7 +167,15 @@ it('every thread of a browser has a lower priority than the server, including th
 it('only a renderer that runs for long gets an ever lower priority', async () => {
   const [greedy, modest, other] = await Promise.all([aSleeper(), aSleeper(), aSleeper()]);
   const priority = new RendererPriority(null);
-  const of = (pid: number, cpuTicks: number, role = 'renderer') => ({ pid, state: 'S', parent: 1, group: 1, startTime: 0, cpuTicks, role });
+  const of = (pid: number, cpuTicks: number, role = 'renderer') => ({
+    pid,
+    state: 'S',
+    parent: 1,
+    group: 1,
+    startTime: 0,
+    cpuTicks,
+    role,
+  });
   const look = (ticks: number) => {
     priority.update([of(greedy, ticks), of(modest, 35), of(other, 900, 'gpu-process')]);
     return [greedy, modest, other].map((pid) => getPriority(pid));

@@ -9,11 +9,14 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-it.runIf(process.getuid?.() === 0)("a temporary directory of root's own, which the browser's user cannot enter, is skipped", () => {
-  vi.stubEnv('TMPDIR', dir);
-  const elsewhere = profilesRoot('/a/data/directory');
-  rmdirSync(elsewhere);
-  expect(dirname(elsewhere)).toBe('/tmp');
-  chmodSync(dir, 0o711);
-  expect(dirname(profilesRoot('/a/data/directory'))).toBe(dir);
-});
+it.runIf(process.getuid?.() === 0)(
+  "a temporary directory of root's own, which the browser's user cannot enter, is skipped",
+  () => {
+    vi.stubEnv('TMPDIR', dir);
+    const elsewhere = profilesRoot('/a/data/directory');
+    rmdirSync(elsewhere);
+    expect(dirname(elsewhere)).toBe('/tmp');
+    chmodSync(dir, 0o711);
+    expect(dirname(profilesRoot('/a/data/directory'))).toBe(dir);
+  },
+);

@@ -41,15 +41,22 @@ describe('the browser itself', () => {
 
 describe('an explicit agent', () => {
   it('of another Chrome version has that version in its hints', () => {
-    const agent = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36';
+    const agent =
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36';
     const { metadata, platform } = identityOf(agent, VERSION, LINUX);
     expect(platform).toBe('Win32');
-    expect(metadata).toMatchObject({ platform: 'Windows', platformVersion: '10.0.0', fullVersion: '131.0.0.0', mobile: false });
+    expect(metadata).toMatchObject({
+      platform: 'Windows',
+      platformVersion: '10.0.0',
+      fullVersion: '131.0.0.0',
+      mobile: false,
+    });
     expect(metadata?.brands).toContainEqual({ brand: 'Google Chrome', version: '131' });
     expect(metadata?.brands).toHaveLength(3);
   });
 
-  const EDGE = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0';
+  const EDGE =
+    'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0';
   const OPERA = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36 OPR/120.0.0.0';
 
   it.each([
@@ -59,9 +66,11 @@ describe('an explicit agent', () => {
     expect(identityOf(agent, VERSION, LINUX).metadata?.brands.map((entry) => entry.brand)).toContain(brand);
   });
 
-  const SAFARI = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15';
+  const SAFARI =
+    'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15';
   const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
-  const IPHONE = 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 CriOS/140.0 Mobile/15E148 Safari/604.1';
+  const IPHONE =
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 CriOS/140.0 Mobile/15E148 Safari/604.1';
 
   it.each([
     ['Safari', SAFARI, 'MacIntel', 'Apple Computer, Inc.'],
@@ -73,8 +82,13 @@ describe('an explicit agent', () => {
   });
 
   it('names no model if it does not identify an Android device', () => {
-    const agent = 'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Mobile Safari/537.36';
-    expect(identityOf(agent, VERSION, LINUX).metadata).toMatchObject({ model: '', platformVersion: '10.0.0', mobile: true });
+    const agent =
+      'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Mobile Safari/537.36';
+    expect(identityOf(agent, VERSION, LINUX).metadata).toMatchObject({
+      model: '',
+      platformVersion: '10.0.0',
+      mobile: true,
+    });
   });
 });
 

@@ -46,12 +46,15 @@ describe('the built-in rules', () => {
 
   it('block them by the same switch when they are combined with lists and all switches are on', () => {
     const engines = engineSet(
-      (category) => FiltersEngine.parse(`${builtInText(rules, category)}\n${othersText(rules, category)}`, ENGINE_OPTIONS),
+      (category) =>
+        FiltersEngine.parse(`${builtInText(rules, category)}\n${othersText(rules, category)}`, ENGINE_OPTIONS),
       () => builtInExceptions(rules),
     );
     for (const category of CATEGORIES)
       expect(
-        VENDORS[category].filter(({ url, type }) => refusing(engines, CATEGORIES, { url, type, sourceUrl: PAGE }) !== category),
+        VENDORS[category].filter(
+          ({ url, type }) => refusing(engines, CATEGORIES, { url, type, sourceUrl: PAGE }) !== category,
+        ),
       ).toEqual([]);
   });
 
@@ -86,7 +89,8 @@ describe('a URL of 2 MB', () => {
 function enginesOf(lists: Partial<Record<Category, string>>): Engines {
   const none = { ads: [], trackers: [], chats: [], cookies: [] };
   const vendors = { hosts: { ...none, ads: ['vendor.test'], trackers: ['meter.test'] }, rules: none };
-  const textOf = (category: Category) => [builtInText(vendors, category), othersText(vendors, category), lists[category] ?? ''].join('\n');
+  const textOf = (category: Category) =>
+    [builtInText(vendors, category), othersText(vendors, category), lists[category] ?? ''].join('\n');
   return engineSet(
     (category) => FiltersEngine.parse(textOf(category), ENGINE_OPTIONS),
     () => builtInExceptions(vendors),
@@ -108,7 +112,12 @@ describe('a request that one list blocks and another excepts', () => {
     ['is blocked on another page', both, 'https://cdn.test/player.js', 'trackers', 'https://other.test/'],
     ['is blocked if the rule is important', both, 'https://strict.test/x.js', 'ads'],
     ['is allowed if the rule is built in', both, 'https://meter.test/needed.js', null],
-    ['is allowed if the rule of an earlier switch is built in', ['ads', 'cookies'], 'https://vendor.test/consent.js', null],
+    [
+      'is allowed if the rule of an earlier switch is built in',
+      ['ads', 'cookies'],
+      'https://vendor.test/consent.js',
+      null,
+    ],
     ['is blocked by the switch of its vendor when all are on', [...CATEGORIES], 'https://meter.test/x.js', 'trackers'],
   ])('%s', (_what, on, url, by, sourceUrl) => {
     expect(refuser(engines, on, url, sourceUrl)).toBe(by);

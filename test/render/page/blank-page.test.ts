@@ -16,7 +16,8 @@ const UNHIDE = `${HIDDEN}<script>${HIDE}; setTimeout(() => document.documentElem
 const LATER = `<div id="root"></div><script>addEventListener('load', () => setTimeout(() => { root.innerHTML = '${TEXT}' }, 2000))</script>`;
 const sheet = (color: string, inside = '') =>
   `<div id="sheet" style="position:fixed;inset:0;z-index:99;background:${color}">${inside}</div>`;
-const READ_ALOUD = '<span style="position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0,0,0,0)">Loading…</span>';
+const READ_ALOUD =
+  '<span style="position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0,0,0,0)">Loading…</span>';
 const UNCOVER = "<script>addEventListener('load', () => setTimeout(() => sheet.remove(), 1000))</script>";
 const LOCKED = '<style>:has(#sheet){overflow:hidden}body{height:3000px}</style>';
 const FADING = '<style>@keyframes k{to{opacity:0}}#sheet{animation:k 9s 9s forwards}</style>';
@@ -27,11 +28,17 @@ const drawn = (color: string) =>
 const body = (style: string) => `<style>body{${style}}</style>`;
 
 /** Captures a page, which must take fewer ms than so many. @returns the darkest shade of its first view */
-async function darkest(page: [body: string, head?: string], wish: Wish, withinMs = 30_000): Promise<number | undefined> {
+async function darkest(
+  page: [body: string, head?: string],
+  wish: Wish,
+  withinMs = 30_000,
+): Promise<number | undefined> {
   const began = Date.now();
   const { content } = await rig.capture(serve(...page), wish);
   expect(Date.now() - began).toBeLessThan(withinMs);
-  const { channels } = await sharp(await sharp(content).extract({ left: 0, top: 0, width: 800, height: 600 }).toBuffer()).stats();
+  const { channels } = await sharp(
+    await sharp(content).extract({ left: 0, top: 0, width: 800, height: 600 }).toBuffer(),
+  ).stats();
   return channels[0]?.min;
 }
 
@@ -84,7 +91,9 @@ describe.concurrent('a page that stays blank', () => {
 
   it('as a PDF of the whole page shows content further down, below a sheet', async () => {
     const url = serve(`${TEXT}${sheet('#fff')}${body('height:3000px')}${SCRIPT}`);
-    expect((await rig.capture(url, { ...pdf, full_page: true, timeout: 2_000 })).content.byteLength).toBeGreaterThan(1_000);
+    expect((await rig.capture(url, { ...pdf, full_page: true, timeout: 2_000 })).content.byteLength).toBeGreaterThan(
+      1_000,
+    );
   });
 
   it.each([
@@ -94,7 +103,10 @@ describe.concurrent('a page that stays blank', () => {
     ['nearly black', '', body('background:#111')],
   ])('fails soon when it runs no script: %s', async (_what, content, head) => {
     const began = Date.now();
-    expect(await rig.failure(serve(content, head))).toMatchObject({ code: 'render_incomplete', details: { check: 'blank' } });
+    expect(await rig.failure(serve(content, head))).toMatchObject({
+      code: 'render_incomplete',
+      details: { check: 'blank' },
+    });
     expect(Date.now() - began).toBeLessThan(4_900);
   });
 });
@@ -108,7 +120,11 @@ describe.concurrent('one color all over the view', () => {
     ['of a shape', `<svg style="${FULL}"><rect width="9999" height="9999" fill="teal"/></svg>`, ''],
     ['of the page, a light one', '', body('background:#aee')],
     ['of the page, a dark one', '', body('background:#123')],
-    ['of a page that has its text further down', `<main style="padding-top:3000px">${TEXT}</main>`, body('background:#111;color:#eee')],
+    [
+      'of a page that has its text further down',
+      `<main style="padding-top:3000px">${TEXT}</main>`,
+      body('background:#111;color:#eee'),
+    ],
   ])('%s is content', async (_what, content, head) => {
     expect(await darkest([content, head], {}, 4_900)).toBeDefined();
   });
@@ -117,7 +133,11 @@ describe.concurrent('one color all over the view', () => {
   it.each([
     ['#111', '<div id="root"></div>', '<style>html{background:#111}</style>'],
     ['#111, in wide gamut notation', '<div id="app"></div>', body('background:color(srgb 0.0667 0.0667 0.0667)')],
-    ['#f5f5f5, on the empty root', '<div id="root"></div>', '<style>#root{min-height:100vh;background:#f5f5f5}body{margin:0}</style>'],
+    [
+      '#f5f5f5, on the empty root',
+      '<div id="root"></div>',
+      '<style>#root{min-height:100vh;background:#f5f5f5}body{margin:0}</style>',
+    ],
     ['#111, below a canvas that nothing was drawn on', CANVAS, body('background:#111')],
   ])('of an application that crashed is blank (%s)', async (_what, content, head) => {
     const crash = "<script>throw new TypeError('Cannot read properties of undefined')</script>";
@@ -128,7 +148,12 @@ describe.concurrent('one color all over the view', () => {
 
 describe('a picture', () => {
   /** White but for a dark square of 8 × 8 px at the lower right corner, or all over. */
-  async function judged(size: { width: number; height: number }, format: 'png' | 'jpeg' | 'webp', isMarked: boolean, channels: 3 | 4 = 3) {
+  async function judged(
+    size: { width: number; height: number },
+    format: 'png' | 'jpeg' | 'webp',
+    isMarked: boolean,
+    channels: 3 | 4 = 3,
+  ) {
     const white = sharp({ create: { ...size, channels, background: '#fff' }, limitInputPixels: false });
     const mark = { create: { width: 8, height: 8, channels: 3 as const, background: '#333' } };
     const squares = isMarked ? [{ input: mark, left: size.width - 8, top: size.height - 8 }] : [];

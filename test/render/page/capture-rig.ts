@@ -67,7 +67,11 @@ export async function openRig(given: Partial<RenderDeps> & RigMachine = {}): Pro
     ...given,
   };
   const progress: number[] = [];
-  const captureUrl = (url: string, wish: Wish = {}, { signal = new AbortController().signal, debug, on = deps }: CaptureUrl = {}) => {
+  const captureUrl = (
+    url: string,
+    wish: Wish = {},
+    { signal = new AbortController().signal, debug, on = deps }: CaptureUrl = {},
+  ) => {
     const wire = captureRequestSchema.parse({
       url,
       viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
@@ -133,7 +137,9 @@ function readingText(pool: RenderDeps['pool']) {
     const lease = await pool.acquire(...given);
     const release = async () => {
       const expression = 'document.documentElement.innerText';
-      const asked = lease.session.cdp.send('Runtime.evaluate', { expression }).then(({ result }) => String(result.value));
+      const asked = lease.session.cdp
+        .send('Runtime.evaluate', { expression })
+        .then(({ result }) => String(result.value));
       read(asked);
       await asked.catch(() => undefined);
       await lease.release();
@@ -151,7 +157,12 @@ async function startMachine({
 }: RigMachine) {
   const log = silentLog();
   const runDir = await mkdtemp(join(tmpdir(), 'capture-rig-'));
-  const egress = await openEgress({ allowDestinations: allow, dnsServers: ['127.0.0.1:1'], maxBytesPerCapture: 50_000_000, log });
+  const egress = await openEgress({
+    allowDestinations: allow,
+    dnsServers: ['127.0.0.1:1'],
+    maxBytesPerCapture: 50_000_000,
+    log,
+  });
   const pool = await BrowserPool.start({
     executable,
     clock,

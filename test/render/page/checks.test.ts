@@ -7,12 +7,15 @@ const { site, rig, serve } = await siteAndRig();
 /** Captures a page, which must be complete. */
 const accepts = async (url: string) => expect((await rig.capture(url, { fail_if_incomplete: true })).width).toBe(800);
 /** The failure of a page that is not. */
-const failure = (url: string, wish: Record<string, unknown> = {}) => rig.failure(url, { fail_if_incomplete: true, ...wish });
+const failure = (url: string, wish: Record<string, unknown> = {}) =>
+  rig.failure(url, { fail_if_incomplete: true, ...wish });
 
 const TEXT = `<p>${words(30)}</p>`;
 const BEHIND = `<main><h1>The page itself</h1><p>${words(60)}</p></main>`;
-const layer = (style: string, inside: string) => `<div style="position:fixed;inset:0;background:#224;color:#fff;${style}">${inside}</div>`;
-const circle = (size: number) => `<svg width="${size}" height="${size}"><circle cx="50%" cy="50%" r="50%" fill="red"/></svg>`;
+const layer = (style: string, inside: string) =>
+  `<div style="position:fixed;inset:0;background:#224;color:#fff;${style}">${inside}</div>`;
+const circle = (size: number) =>
+  `<svg width="${size}" height="${size}"><circle cx="50%" cy="50%" r="50%" fill="red"/></svg>`;
 /** A page made of a web component. */
 const made = (inside: string, style = '', light = '') =>
   `<x-page style="display:block;${style}">${light}</x-page><script>customElements.define('x-page', class extends HTMLElement { connectedCallback() { this.attachShadow({ mode: 'open' }).innerHTML = \`${inside}\` } })</script>`;
@@ -21,7 +24,8 @@ const HEADER =
   '<header style="padding:20px">Acme Analytics and Reports &middot; Home &middot; Pricing &middot; What is new in this version</header>';
 const WHITE =
   '<div style="position:relative;color:#fff;padding:60px"><h1>White words upon the dark</h1><p>All of them.</p></div><script>1</script>';
-const dark = (style: string) => `<div style="position:absolute;inset:0;background:linear-gradient(#123,#456);${style}"></div>`;
+const dark = (style: string) =>
+  `<div style="position:absolute;inset:0;background:linear-gradient(#123,#456);${style}"></div>`;
 const BEFORE =
   '<style>main{position:relative;height:400px}main::before{content:"";position:absolute;inset:0;background:#123}main>div{background:none}</style>';
 const EMPTY = 'almost no visible text';
@@ -44,7 +48,10 @@ describe.concurrent('fail_if_incomplete', () => {
 
   it.each([
     ['an image in the document', '<img src="/hang?i" width="50" height="50">'],
-    ['an image in a shadow tree', '<div><template shadowrootmode="open"><img src="/hang?i" width="50" height="50"></template></div>'],
+    [
+      'an image in a shadow tree',
+      '<div><template shadowrootmode="open"><img src="/hang?i" width="50" height="50"></template></div>',
+    ],
   ])('reports %s that does not load', async (_what, image) => {
     const error = await failure(serve(BEHIND + image), { wait_until: 'domcontentloaded', timeout: 3_000 });
     expect(error).toMatchObject({ code: 'render_incomplete', details: { seen: '1 image in view not loaded yet' } });
@@ -70,8 +77,16 @@ describe.concurrent('fail_if_incomplete', () => {
       'skeletons in place of content',
     ],
     ['"Loading…" in a web component', `${HEADER}${made('<main style="padding:80px">Loading…</main>')}`, LOADING],
-    ['"Loading…" between header and footer', `${HEADER}<main style="padding:40px">Loading…</main><footer>© Acme</footer>`, LOADING],
-    ['"Loading…" with what is loading', '<div>Acme</div><div style="padding:80px">Loading your reports…</div>', LOADING],
+    [
+      '"Loading…" between header and footer',
+      `${HEADER}<main style="padding:40px">Loading…</main><footer>© Acme</footer>`,
+      LOADING,
+    ],
+    [
+      '"Loading…" with what is loading',
+      '<div>Acme</div><div style="padding:80px">Loading your reports…</div>',
+      LOADING,
+    ],
   ])('reports %s', async (_what, body, seen) => {
     expect(await failure(serve(`<hr>${body}`))).toMatchObject({ details: { seen: expect.stringMatching(seen) } });
   });
@@ -87,9 +102,18 @@ describe.concurrent('fail_if_incomplete', () => {
     ['a web component in a web component', PART + made('<x-part></x-part>')],
     ['a web component with slotted words', made('<main><slot></slot></main>', '', TEXT)],
     ['white words of a web component upon a dark layer', made(dark('') + WHITE.replace('<script>1</script>', ''))],
-    ['"Loading…" beside content', `${HEADER}<main><h2>Reports</h2><p>Twelve of them.</p><aside>Loading…</aside></main>`],
-    ['a sentence that begins with "Loading"', `${HEADER}<main style="padding:60px">Loading docks for lorries of any size</main>`],
-    ['"Loading…" below a form', `${HEADER}<main style="padding:60px"><input placeholder="Your question"><p>Loading…</p></main>`],
+    [
+      '"Loading…" beside content',
+      `${HEADER}<main><h2>Reports</h2><p>Twelve of them.</p><aside>Loading…</aside></main>`,
+    ],
+    [
+      'a sentence that begins with "Loading"',
+      `${HEADER}<main style="padding:60px">Loading docks for lorries of any size</main>`,
+    ],
+    [
+      '"Loading…" below a form',
+      `${HEADER}<main style="padding:60px"><input placeholder="Your question"><p>Loading…</p></main>`,
+    ],
     ['"Loading…" below a picture', `${HEADER}<main><img src="/image/700x300/336699.png"><p>Loading…</p></main>`],
     ['"Loading…" beside a shadow tree', `${HEADER}${made(TEXT)}<p>Loading…</p>`],
     ['white text on a layer behind the page', dark('z-index:-1') + WHITE],

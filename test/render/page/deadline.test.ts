@@ -38,7 +38,9 @@ it.each([
 function checked(answerMs: number): Promise<{ end: unknown; ms: number }> {
   const deadlines = new Deadlines({ timeout: 1_000, delay: 0 }, []);
   vi.advanceTimersByTime(1_000);
-  const world = { call: (name: string) => new Promise((resolve) => setTimeout(() => resolve(ANSWERS[name]), answerMs)) };
+  const world = {
+    call: (name: string) => new Promise((resolve) => setTimeout(() => resolve(ANSWERS[name]), answerMs)),
+  };
   const page = { deadlines, world, session: {}, network: {} } as unknown as Parameters<typeof checkPage>[0];
   const shown = { mimeType: 'text/html', response: null } as Parameters<typeof checkPage>[1];
   const from = Date.now();
@@ -48,7 +50,11 @@ function checked(answerMs: number): Promise<{ end: unknown; ms: number }> {
 
 it.each([
   ['a page that responds in time is checked even after the budget has ended', 900, { end: 'fine', ms: 2_700 }],
-  ['all checks together take at most 3 s past it', 1_400, { end: { code: 'render_timeout', details: { waited_for: 'page' } }, ms: 3_000 }],
+  [
+    'all checks together take at most 3 s past it',
+    1_400,
+    { end: { code: 'render_timeout', details: { waited_for: 'page' } }, ms: 3_000 },
+  ],
 ])('%s', async (_what, answerMs, outcome) => {
   const checks = checked(answerMs);
   await vi.advanceTimersByTimeAsync(10_000);

@@ -14,10 +14,15 @@ const BOXES =
 const MARK = '<div class="mark"></div>';
 const serve = (body: string, headers: Record<string, string> = {}) => serveBody(body, BOXES, headers);
 /** A script that adds to the page after a while. */
-const later = (added: string) => `<script>setTimeout(() => document.body.insertAdjacentHTML('afterbegin', '${added}'), 100)</script>`;
+const later = (added: string) =>
+  `<script>setTimeout(() => document.body.insertAdjacentHTML('afterbegin', '${added}'), 100)</script>`;
 
 /** The colors of a picture at these points. */
-async function colorsOf(url: string, wish: Record<string, unknown>, ...points: [left: number, top: number][]): Promise<string[]> {
+async function colorsOf(
+  url: string,
+  wish: Record<string, unknown>,
+  ...points: [left: number, top: number][]
+): Promise<string[]> {
   return (await seen(url, wish, ...points)).colors;
 }
 
@@ -31,7 +36,9 @@ const policy =
   "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'none'; require-trusted-types-for 'script'; trusted-types none";
 for (const one of [site, other]) {
   const strict = document('Strict', '<h1>Strict</h1><p id="t">old</p><img src="/image/20x20/ff0000.png">');
-  one.route('/strict', (_request, response) => html(response, strict, { headers: { 'content-security-policy': policy } }));
+  one.route('/strict', (_request, response) =>
+    html(response, strict, { headers: { 'content-security-policy': policy } }),
+  );
 }
 
 describe('custom_css', () => {
@@ -49,7 +56,9 @@ describe('custom_css', () => {
     ['a bare url', (url: string) => `@layer base;\n@import url( ${url} ) screen;.box{background:#0000ff}`],
   ])('imports by %s despite the CSP, and keeps its own rules', async (_way, css) => {
     other.route('/theirs;v=2.css', (_request, response) => {
-      response.writeHead(200, { 'content-type': 'text/css' }).end('body{background:#00ff00!important}.box{background:#ff00ff}');
+      response
+        .writeHead(200, { 'content-type': 'text/css' })
+        .end('body{background:#00ff00!important}.box{background:#ff00ff}');
     });
     const strict = { 'content-security-policy': "default-src 'none'; script-src 'nonce-x'; frame-src *" };
     const url = serve('<style nonce="x"></style><div class="box"></div>', strict);
@@ -62,7 +71,9 @@ describe('hide_selectors', () => {
   it('hides late elements, elements that show themselves again, and those in frames of other sites', async () => {
     other.route('/framed', (_request, response) => html(response, `${BOXES}<div class="box"></div><p>framed</p>`));
     const frame = `<iframe src="${other.url('/framed')}" style="position:absolute;left:400px;top:0;border:0"></iframe>`;
-    const url = serve(MARK + frame + later('<div class=box><div style=visibility:visible;background:red;height:100px></div></div>'));
+    const url = serve(
+      MARK + frame + later('<div class=box><div style=visibility:visible;background:red;height:100px></div></div>'),
+    );
     const wish = { hide_selectors: ['.box'], delay: 300 };
     expect(await colorsOf(url, wish, [50, 50], [450, 50], [350, 350])).toEqual(['ffffff', 'ffffff', '0000ff']);
   });
@@ -73,7 +84,10 @@ describe('hide_selectors', () => {
     ['its own inline style', CHAT.replace('id="chat"', 'id="chat" style="visibility:visible!important"')],
     ['an inline style with !important', `${CHAT}<script>${INSIST}</script>`],
     ['a layered style', `<style>@layer a{#chat{visibility:visible!important}}</style>${CHAT}`],
-    ['a more specific style', `<style>html body #chat.box{visibility:visible!important;opacity:1!important}</style>${CHAT}`],
+    [
+      'a more specific style',
+      `<style>html body #chat.box{visibility:visible!important;opacity:1!important}</style>${CHAT}`,
+    ],
     [
       'a shadow tree with its own visibility',
       `${MARK}<div id="chat"></div><script>chat.attachShadow({ mode: 'open' }).innerHTML =
@@ -94,8 +108,14 @@ describe('hide_selectors', () => {
 });
 
 it('remove_selectors removes nodes, even late ones, and the layout follows', async () => {
-  const url = serve(`<div class="box"></div><div class="box" style="background:#00f">mark</div>${later('<div class=box>late</div>')}`);
-  const { text, colors } = await seen(url, { remove_selectors: ['.box:not([style])', '#absent'], delay: 300 }, [90, 90]);
+  const url = serve(
+    `<div class="box"></div><div class="box" style="background:#00f">mark</div>${later('<div class=box>late</div>')}`,
+  );
+  const { text, colors } = await seen(
+    url,
+    { remove_selectors: ['.box:not([style])', '#absent'], delay: 300 },
+    [90, 90],
+  );
   expect(text).toContain('mark');
   expect(text).not.toContain('late');
   expect(colors).toEqual(['0000ff']);
@@ -132,13 +152,16 @@ it.each([
   ['wait_for_selector', { wait_for_selector: 'text=Hello' }, 'wait_for_selector'],
   ['selector', { selector: '###' }, 'selector'],
   ['a part of selector', { selector: 'x-a >>> p[ >>> b' }, 'selector'],
-])('an invalid selector in %s is invalid_request, names the field, and sends no request to the target', async (_name, wish, path) => {
-  const hits = site.hits.length;
-  const error = await rig.failure(site.url('/static'), wish);
-  expect(error).toMatchObject({ code: 'invalid_request', retriable: false, details: { issues: [{ path }] } });
-  expect(error.message).toMatch(new RegExp(`\`${path}\`.* is not a valid selector`));
-  expect(site.hits.length).toBe(hits);
-});
+])(
+  'an invalid selector in %s is invalid_request, names the field, and sends no request to the target',
+  async (_name, wish, path) => {
+    const hits = site.hits.length;
+    const error = await rig.failure(site.url('/static'), wish);
+    expect(error).toMatchObject({ code: 'invalid_request', retriable: false, details: { issues: [{ path }] } });
+    expect(error.message).toMatch(new RegExp(`\`${path}\`.* is not a valid selector`));
+    expect(site.hits.length).toBe(hits);
+  },
+);
 
 it('a selector finds an element in a frame of another site, or fails with the reason', async () => {
   const mark = '<b style="display:block;width:60px;height:30px;background:rgb(1,2,3)"></b>';
@@ -161,7 +184,10 @@ it('a selector finds an element in a frame of another site, or fails with the re
 describe('custom_js', () => {
   it.each([
     ['await and return at the top level', 'await Promise.resolve(); greet(); return'],
-    ['globals that stay, like those of the page', 'var kept = 1; setTimeout(() => { if (window.kept === 1) greet() }, 20)'],
+    [
+      'globals that stay, like those of the page',
+      'var kept = 1; setTimeout(() => { if (window.kept === 1) greet() }, 20)',
+    ],
   ])('may use %s', async (_what, js) => {
     const url = serve('<h1>Words</h1><script>function greet() { document.body.append("greeted") }</script>');
     expect((await seen(url, { custom_js: js })).text).toContain('greeted');
@@ -194,13 +220,17 @@ describe('custom_js', () => {
     const made = await seen(site.url('/static'), { custom_js: toBlob });
     expect(made.text).toContain('Made here');
     expect(made.finalUrl).toBe(site.url('/static'));
-    expect(await rig.failure(site.url('/static'), { custom_js: 'location.href = "/status/404"' })).toMatchObject({ code: 'target_error' });
+    expect(await rig.failure(site.url('/static'), { custom_js: 'location.href = "/status/404"' })).toMatchObject({
+      code: 'target_error',
+    });
   });
 
   it('that throws an error of 250,000 lines does not delay the server', async () => {
     const before = process.cpuUsage();
     const throws = "throw new SyntaxError('\\n'.repeat(250_000))";
-    expect(await rig.failure(site.url('/strict'), { custom_js: throws, timeout: 60_000 })).toMatchObject({ code: 'invalid_request' });
+    expect(await rig.failure(site.url('/strict'), { custom_js: throws, timeout: 60_000 })).toMatchObject({
+      code: 'invalid_request',
+    });
     const { user, system } = process.cpuUsage(before);
     // It was more than a minute of processor time.
     expect((user + system) / 1_000_000).toBeLessThan(15);
@@ -237,8 +267,14 @@ describe('custom_js', () => {
 describe('the head of a style sheet with imports', () => {
   it.each([
     ['@import "a.css";b{}', '@import "a.css";'],
-    ["@charset 'utf-8';\n/* ; */ @import url('a;b.css') screen; b{}", "@charset 'utf-8';\n/* ; */ @import url('a;b.css') screen; "],
-    ['@layer a, b; @import url( a;b.css ) layer(a);@import "c.css";', '@layer a, b; @import url( a;b.css ) layer(a);@import "c.css";'],
+    [
+      "@charset 'utf-8';\n/* ; */ @import url('a;b.css') screen; b{}",
+      "@charset 'utf-8';\n/* ; */ @import url('a;b.css') screen; ",
+    ],
+    [
+      '@layer a, b; @import url( a;b.css ) layer(a);@import "c.css";',
+      '@layer a, b; @import url( a;b.css ) layer(a);@import "c.css";',
+    ],
     ['/* none */ b{} @import "late.css";', ''],
     ['@layer a{}@import "late.css";', ''],
     ['', ''],

@@ -51,15 +51,24 @@ describe.concurrent('a target that is not a page', () => {
     expect(await rig.failure(url, { dark_mode: true })).toMatchObject(BLANK);
   });
 
-  it.each(['ltr', 'rtl'])('an element below the first view of a page without text is not blank (%s)', async (direction) => {
-    const painted = 'margin:1500px 0;height:100px;background:linear-gradient(teal,red)';
-    const url = serve(`<div id=far style="${painted}"></div>`, `<style>html{direction:${direction}}body{width:1500px}</style>`);
-    expect((await rig.capture(url, { selector: '#far' })).height).toBe(100);
-  });
+  it.each(['ltr', 'rtl'])(
+    'an element below the first view of a page without text is not blank (%s)',
+    async (direction) => {
+      const painted = 'margin:1500px 0;height:100px;background:linear-gradient(teal,red)';
+      const url = serve(
+        `<div id=far style="${painted}"></div>`,
+        `<style>html{direction:${direction}}body{width:1500px}</style>`,
+      );
+      expect((await rig.capture(url, { selector: '#far' })).height).toBe(100);
+    },
+  );
 
-  it.each(['/image/300x200/ff0000.svg', '/data.json', '/data.xml', '/mail-to', '/self-download'])('%s is captured', async (path) => {
-    expect((await rig.capture(site.url(path))).width).toBe(800);
-  });
+  it.each(['/image/300x200/ff0000.svg', '/data.json', '/data.xml', '/mail-to', '/self-download'])(
+    '%s is captured',
+    async (path) => {
+      expect((await rig.capture(site.url(path))).width).toBe(800);
+    },
+  );
 });
 
 describe.concurrent('the connection to the target', () => {
@@ -85,7 +94,12 @@ describe.concurrent('the connection to the target', () => {
 
   it('a missing name and one with an internal address get the same error', async () => {
     const told = [];
-    for (const url of ['http://no-such-name.test/', 'https://no-such-name.test/', 'http://10.0.0.1/', 'https://[::1]/']) {
+    for (const url of [
+      'http://no-such-name.test/',
+      'https://no-such-name.test/',
+      'http://10.0.0.1/',
+      'https://[::1]/',
+    ]) {
       const { code, message, retriable, details, status } = await rig.failure(url);
       const host = `"${new URL(url).hostname}"`;
       expect(message).toContain(host);
@@ -111,21 +125,43 @@ describe.concurrent('a page that navigates elsewhere', () => {
   });
 
   it.each([
-    ['/redirect/302', 'http://10.0.0.1/admin', (at: string) => `${at} redirects to http://10.0.0.1/admin, which is refused.`],
-    ['/redirect/302', 'http://no-such-name.test/', (at: string) => `${at} redirects to http://no-such-name.test/, which is refused.`],
-    ['/meta', 'http://10.0.0.1/?a=b', (at: string) => `The page at ${at} leads to http://10.0.0.1/…, which is refused.`],
-    ['/script-to', 'http://127.0.0.1:65001/', (at: string) => `The page at ${at} leads to http://127.0.0.1:65001/, which could not be`],
+    [
+      '/redirect/302',
+      'http://10.0.0.1/admin',
+      (at: string) => `${at} redirects to http://10.0.0.1/admin, which is refused.`,
+    ],
+    [
+      '/redirect/302',
+      'http://no-such-name.test/',
+      (at: string) => `${at} redirects to http://no-such-name.test/, which is refused.`,
+    ],
+    [
+      '/meta',
+      'http://10.0.0.1/?a=b',
+      (at: string) => `The page at ${at} leads to http://10.0.0.1/…, which is refused.`,
+    ],
+    [
+      '/script-to',
+      'http://127.0.0.1:65001/',
+      (at: string) => `The page at ${at} leads to http://127.0.0.1:65001/, which could not be`,
+    ],
   ])('names %s and the address %s that it leads to', async (way, target, sentence) => {
     expect((await rig.failure(site.url(leading(way, target)))).message).toContain(sentence(`${site.url(way)}…`));
   });
 
   it.each(['/redirect/302', '/meta', '/late-to'])('is judged by the document that %s leads to', async (way) => {
-    expect(await rig.failure(site.url(leading(way, '/status/404')))).toMatchObject({ code: 'target_error', details: { status: 404 } });
+    expect(await rig.failure(site.url(leading(way, '/status/404')))).toMatchObject({
+      code: 'target_error',
+      details: { status: 404 },
+    });
   });
 
-  it.each(['/late-to?to=/static', '/refresh-header', '/refresh-header-late'])('is captured at the final document of %s', async (path) => {
-    expect(new URL((await rig.capture(site.url(path))).finalUrl).pathname).toBe('/static');
-  });
+  it.each(['/late-to?to=/static', '/refresh-header', '/refresh-header-late'])(
+    'is captured at the final document of %s',
+    async (path) => {
+      expect(new URL((await rig.capture(site.url(path))).finalUrl).pathname).toBe('/static');
+    },
+  );
 
   it.each([
     ['/status/404', 'target_error'],
@@ -161,7 +197,9 @@ describe.concurrent('a page that navigates elsewhere', () => {
 describe.concurrent('a bot wall', () => {
   it('is blocked_by_target, with its vendor', async () => {
     const headers = { 'content-type': 'text/html', 'cf-mitigated': 'challenge', server: 'cloudflare' };
-    site.route('/wall', (_request, response) => response.writeHead(403, headers).end(document('Just a moment...', '<h1>shop.test</h1>')));
+    site.route('/wall', (_request, response) =>
+      response.writeHead(403, headers).end(document('Just a moment...', '<h1>shop.test</h1>')),
+    );
     const blocked = { code: 'blocked_by_target', retriable: false, details: { vendor: 'cloudflare' } };
     expect(await rig.failure(site.url('/wall'))).toMatchObject(blocked);
   });
@@ -169,7 +207,10 @@ describe.concurrent('a bot wall', () => {
   it('is recognized when a script replaces the page with it', async () => {
     const wall = '<p>Verify you are human</p><div class="cf-turnstile"></div>';
     const url = serve(`<h1>Welcome</h1><script>setTimeout(() => { document.body.innerHTML = '${wall}' }, 50)</script>`);
-    expect(await rig.failure(url)).toMatchObject({ code: 'blocked_by_target', details: { vendor: 'turnstile', status: 200 } });
+    expect(await rig.failure(url)).toMatchObject({
+      code: 'blocked_by_target',
+      details: { vendor: 'turnstile', status: 200 },
+    });
   });
 });
 
@@ -189,7 +230,10 @@ it.each([
 
 /** Checks a document that the browser shows as this type. */
 const judged = (type: string) => () => {
-  const shown: Partial<DocumentState> = { mimeType: type, response: { status: 200, headers: { 'content-type': type } } };
+  const shown: Partial<DocumentState> = {
+    mimeType: type,
+    response: { status: 200, headers: { 'content-type': type } },
+  };
   judgeContent(shown as DocumentState);
 };
 
@@ -197,13 +241,23 @@ it.each(['audio/mpeg', 'video/mp4', 'application/pdf', 'application/zip'])('%s i
   expect(judged(type)).toThrow(expect.objectContaining({ code: 'navigation_failed', details: { content_type: type } }));
 });
 
-it.each(['text/html', 'text/plain', 'image/webp', 'image/svg+xml', 'application/json', 'application/xhtml+xml'])('%s is a page', (type) => {
-  expect(judged(type)).not.toThrow();
-});
+it.each(['text/html', 'text/plain', 'image/webp', 'image/svg+xml', 'application/json', 'application/xhtml+xml'])(
+  '%s is a page',
+  (type) => {
+    expect(judged(type)).not.toThrow();
+  },
+);
 
 it('exceeding the byte limit is reported as such, whichever connection exceeded it', () => {
   const refusals = [{ host: 'pictures.example.com', port: 443, reason: 'over_limit' as const }];
   const captureProxy = { refusals, failures: [], proxyFailure: null };
-  const error = failedNavigation({ url: 'https://www.example.com/', lead: null, error: 'net::ERR_CONNECTION_RESET' }, captureProxy);
-  expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, message: expect.stringContaining('more data') });
+  const error = failedNavigation(
+    { url: 'https://www.example.com/', lead: null, error: 'net::ERR_CONNECTION_RESET' },
+    captureProxy,
+  );
+  expect(error).toMatchObject({
+    code: 'navigation_failed',
+    retriable: false,
+    message: expect.stringContaining('more data'),
+  });
 });

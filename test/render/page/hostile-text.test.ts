@@ -14,7 +14,15 @@ const HEADER_CHARS = 262_144;
 const TITLE_CHARS = 4_000;
 
 const SINGLE = [' ', '\n', 'a', '.', '-', '1', '/', '%'];
-const UNITS = [...SINGLE, 'captcha ', 'are you human ', 'reference # a.', 'Android 1; ', 'Chrome/1.', 'access denied | '];
+const UNITS = [
+  ...SINGLE,
+  'captcha ',
+  'are you human ',
+  'reference # a.',
+  'Android 1; ',
+  'Chrome/1.',
+  'access denied | ',
+];
 
 function within<Result>(work: () => Result): Result {
   const began = performance.now();
@@ -34,9 +42,14 @@ it.each(UNITS)('text that consists of %j is read in no time', (unit) => {
       }
   });
   within(() => [refreshHeaderS(header), refreshHeaderS(`1${header}`), retryAfterMs(`Mon, ${header} GMT`, 0)]);
-  within(() => identityOf(`Mozilla/5.0 Chrome/1.0 Android 1; ${textOf(1_000)}`, '140.0.0.0', { platform: 'linux', arch: 'x64' }));
+  within(() =>
+    identityOf(`Mozilla/5.0 Chrome/1.0 Android 1; ${textOf(1_000)}`, '140.0.0.0', { platform: 'linux', arch: 'x64' }),
+  );
   within(() => [readHost(header), readHost(`xn--${header}`)]);
-  within(() => [parseBypass(textOf(4_096))('www.example.com', 443), parseBypass(`*${textOf(4_094)}*`)('www.example.com', 443)]);
+  within(() => [
+    parseBypass(textOf(4_096))('www.example.com', 443),
+    parseBypass(`*${textOf(4_094)}*`)('www.example.com', 443),
+  ]);
 });
 
 it('a Refresh header is interpreted as browsers do', () => {

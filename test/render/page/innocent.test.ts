@@ -19,7 +19,11 @@ async function vendorsOf(answers: readonly Answer[]): Promise<(string | null)[]>
   const found: (string | null)[] = [];
   let current: Answer | undefined;
   await session.page.route(`${ORIGIN}/**`, (route) => {
-    if (current === undefined || !route.request().isNavigationRequest() || route.request().frame() !== session.page.mainFrame())
+    if (
+      current === undefined ||
+      !route.request().isNavigationRequest() ||
+      route.request().frame() !== session.page.mainFrame()
+    )
       return route.fulfill({ status: 404 });
     const headers = { 'content-type': 'text/html; charset=utf-8', ...current.headers };
     return route.fulfill({ status: current.status, headers, body: current.html });
@@ -65,7 +69,9 @@ const bare = (title: string) => (body: string, at: number) => ({
 describe('the recognition of walls', () => {
   it('reports none of a hundred ordinary pages that mention walls, captchas, errors and logins', async () => {
     expect(INNOCENT_PAGES).toHaveLength(100);
-    const found = await vendorsOf(INNOCENT_PAGES.map((page, at) => ({ ...page, path: `/innocent/${at}`, status: 200 })));
+    const found = await vendorsOf(
+      INNOCENT_PAGES.map((page, at) => ({ ...page, path: `/innocent/${at}`, status: 200 })),
+    );
     const refused = INNOCENT_PAGES.flatMap(({ title }, at) => (found[at] === null ? [] : [`${title}: ${found[at]}`]));
     expect(refused).toEqual([]);
   });
@@ -73,7 +79,9 @@ describe('the recognition of walls', () => {
   it('reports and names each of sixty walls that are built like real ones', async () => {
     expect(WALL_SHAPES).toHaveLength(60);
     const found = await vendorsOf(WALL_SHAPES);
-    const missed = WALL_SHAPES.flatMap(({ name, vendor }, at) => (found[at] === vendor ? [] : [`${name}: ${found[at]}`]));
+    const missed = WALL_SHAPES.flatMap(({ name, vendor }, at) =>
+      found[at] === vendor ? [] : [`${name}: ${found[at]}`],
+    );
     expect(missed).toEqual([]);
   });
 

@@ -7,7 +7,9 @@ import { aPool, aSite, NEVER, someOptions } from '../pool/fixture.js';
 const HOW = { schema: z.string().max(100), timeoutMs: 120_000 };
 
 const { pool } = await ofFile(aPool());
-const site = await ofFile(aSite({ '/': '<!doctype html><iframe src="/frame"></iframe>', '/frame': '<!doctype html><p>frame</p>' }));
+const site = await ofFile(
+  aSite({ '/': '<!doctype html><iframe src="/frame"></iframe>', '/frame': '<!doctype html><p>frame</p>' }),
+);
 const { session, release } = await pool.acquire(someOptions({ url: site.url }), NEVER);
 afterAll(release);
 await session.page.goto(site.url);
@@ -15,7 +17,8 @@ const main = session.page.mainFrame();
 
 describe('an answer of the main world', () => {
   it('is read, even from frames, if it matches its schema', async () => {
-    for (const frame of session.page.frames()) expect(await askMainWorld(frame, 'document.contentType', HOW)).toBe('text/html');
+    for (const frame of session.page.frames())
+      expect(await askMainWorld(frame, 'document.contentType', HOW)).toBe('text/html');
     await expect(askMainWorld(main, '1', HOW)).rejects.toThrow('expected string');
     await expect(askMainWorld(main, '"y".repeat(101)', HOW)).rejects.toThrow('Too big');
   });
@@ -26,7 +29,9 @@ describe('an answer of the main world', () => {
       expect(await askMainWorld(frame, '"y".repeat(15_000)', { ...HOW, schema })).toHaveLength(15_000);
       // Playwright takes any failure of the protocol for a navigation.
       for (const longer of ['"y".repeat(17_000)', 'Promise.reject(new Error("y".repeat(17_000)))'])
-        await expect(askMainWorld(frame, longer, { ...HOW, schema })).rejects.toThrow('Execution context was destroyed');
+        await expect(askMainWorld(frame, longer, { ...HOW, schema })).rejects.toThrow(
+          'Execution context was destroyed',
+        );
     }
   });
 

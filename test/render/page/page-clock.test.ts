@@ -9,7 +9,8 @@ import { openRig, siteAndRig } from './capture-rig.js';
 const { site, rig, serve } = await siteAndRig();
 
 /** Serves a page whose script may write into the element `out`. */
-const page = (script: string, body = '') => serve(`<h1>A page with a clock</h1>${body}<p id="out">start</p><script>${script}</script>`);
+const page = (script: string, body = '') =>
+  serve(`<h1>A page with a clock</h1>${body}<p id="out">start</p><script>${script}</script>`);
 
 /** Captures the page, which must show these words when its picture is taken. */
 async function shows(url: string, words: string | string[], wish: Record<string, unknown> = {}, debug?: DebugSink) {
@@ -19,7 +20,12 @@ async function shows(url: string, words: string | string[], wish: Record<string,
 }
 
 /** How the clock ran each time that a capture of a page, which must show these words, asked it for so many ms. */
-async function runsOf(url: string, words: string, ms: number, wish: Record<string, unknown>): Promise<Record<string, unknown>[]> {
+async function runsOf(
+  url: string,
+  words: string,
+  ms: number,
+  wish: Record<string, unknown>,
+): Promise<Record<string, unknown>[]> {
   const steps: Record<string, unknown>[] = [];
   const debug = { note: (step: Record<string, unknown>) => void steps.push(step), picture: () => {} };
   await shows(url, words, wish, debug);
@@ -63,8 +69,13 @@ describe.concurrent('a page is captured in its final state', () => {
 
   it('including frames of its own and of another origin', async () => {
     const inner = page(`setTimeout(() => parent.postMessage('told', '*'), 1500)`);
-    const frames = ['', 'sandbox="allow-scripts"'].map((sandbox) => `<iframe ${sandbox} src="${inner}"></iframe>`).join('');
-    await shows(page(`let told = 0; onmessage = () => { if (++told === 2) out.textContent = 'all done' }`, frames), 'all done');
+    const frames = ['', 'sandbox="allow-scripts"']
+      .map((sandbox) => `<iframe ${sandbox} src="${inner}"></iframe>`)
+      .join('');
+    await shows(
+      page(`let told = 0; onmessage = () => { if (++told === 2) out.textContent = 'all done' }`, frames),
+      'all done',
+    );
   });
 
   it('including SVG animations that keep their end, and smooth scrolling', async () => {
@@ -77,7 +88,9 @@ describe.concurrent('a page is captured in its final state', () => {
       color: '<set attributeName="fill" to="#00ff00" begin="1s"/>',
       nothing: `<animate attributeName="fill" to="#ff0000" begin="click" ${freeze}/><animate attributeName="fill" to="#ff0000" dur="1s"/>`,
     };
-    const rows = Object.values(moves).map((motion, nth) => `<g transform="translate(0 ${nth * 40})">${bar}${motion}</rect></g>`);
+    const rows = Object.values(moves).map(
+      (motion, nth) => `<g transform="translate(0 ${nth * 40})">${bar}${motion}</rect></g>`,
+    );
     const days = '<div style="height:40px;background:#ff0000"></div>'.repeat(30);
     const list = `<div id="list" style="position:absolute;left:200px;top:0;width:40px;height:40px;overflow:auto">${days}<div style="height:40px;background:#0000ff"></div></div>`;
     const { content } = await rig.capture(
@@ -99,7 +112,10 @@ describe.concurrent('a page is captured in its final state', () => {
     const shared = `onconnect = ({ ports: [port] }) => setTimeout(() => port.postMessage('shared done'), 1500)`;
     const start = `const { port } = new SharedWorker(URL.createObjectURL(new Blob([${JSON.stringify(shared)}])));`;
     const words = Object.keys(WORKERS).map((what) => `${what} all done`);
-    await shows(page(`${start} port.onmessage = ({ data }) => { out.textContent = data }`, parts.join('')), [...words, 'shared done']);
+    await shows(page(`${start} port.onmessage = ({ data }) => { out.textContent = data }`, parts.join('')), [
+      ...words,
+      'shared done',
+    ]);
   });
 
   it.each([
@@ -118,7 +134,11 @@ describe.concurrent('a page is captured in its final state', () => {
       `let n = 0; (function f() { for (const end = performance.now() + 25; performance.now() < end; ); if (++n < 95) requestAnimationFrame(f); else out.textContent = 'all done' })()`,
       'all done',
     ],
-    ['and its clock runs at most two seconds ahead', `setTimeout(() => { out.textContent = 'newsletter' }, 3500)`, 'start'],
+    [
+      'and its clock runs at most two seconds ahead',
+      `setTimeout(() => { out.textContent = 'newsletter' }, 3500)`,
+      'start',
+    ],
     [
       'and its timers run in the order of their times',
       `const seen = []; for (const ms of [300, 100, 200, 100, 0]) setTimeout(() => seen.push(ms), ms); setTimeout(() => { out.textContent = seen }, 600)`,
@@ -176,7 +196,10 @@ describe.concurrent('a page that communicates with a server', () => {
         response.write(`data: ${n}\n\n`);
       }
     });
-    await shows(page(`new EventSource('/clock/events').onmessage = ({ data }) => { out.textContent = 'event ' + data }`), 'event 5');
+    await shows(
+      page(`new EventSource('/clock/events').onmessage = ({ data }) => { out.textContent = 'event ' + data }`),
+      'event 5',
+    );
   });
 
   it('polls for as long as its timers last in real time', async () => {
@@ -185,7 +208,10 @@ describe.concurrent('a page that communicates with a server', () => {
       first ??= performance.now();
       response.end(performance.now() - first > 1_000 ? 'all done' : 'pending');
     });
-    await shows(page(`setInterval(async () => { out.textContent = await (await fetch('/clock/job')).text() }, 300)`), 'all done');
+    await shows(
+      page(`setInterval(async () => { out.textContent = await (await fetch('/clock/job')).text() }, 300)`),
+      'all done',
+    );
   });
 
   it('does not hold the clock of the next page', async () => {
@@ -274,7 +300,10 @@ describe.concurrent('the clock of a page', () => {
     await rig.capture(url, wish);
     await using unclocked = await openRig({ clock: false });
     await unclocked.capture(url, wish);
-    expect(told[0]).toMatchObject({ visitorId: expect.stringMatching(/^[0-9a-f]{32}$/), sources: { userAgent: { state: 0 } } });
+    expect(told[0]).toMatchObject({
+      visitorId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      sources: { userAgent: { state: 0 } },
+    });
     expect(told[0]).toEqual(told[1]);
   });
 });
@@ -291,7 +320,10 @@ describe.concurrent('a hostile page', () => {
       `for (const p of [Map, Promise, EventTarget, MessagePort, Event, CustomEvent, Array, Reflect, Object])
       for (const name of Object.getOwnPropertyNames(p.prototype ?? p)) try { (p.prototype ?? p)[name] = () => { throw 1 } } catch {}`,
     ],
-    ['a document that it opens anew', `setTimeout(() => { document.open(); document.write('<h1>Written</h1>'); document.close() }, 300)`],
+    [
+      'a document that it opens anew',
+      `setTimeout(() => { document.open(); document.write('<h1>Written</h1>'); document.close() }, 300)`,
+    ],
   ])('with %s is captured in time', async (_name, script) => {
     const began = performance.now();
     await rig.capture(page(script));

@@ -38,5 +38,7 @@ it('names an error for which the browser has no text', () => {
   const log = new RequestLog();
   send(log, 'image', 'http://me:secret@a.example/x.png?key=secret', 'image');
   log.failed({ requestId: 'image', timestamp: 2, errorText: '' });
-  expect(log.facts().requests.failed).toEqual([{ url: 'http://a.example/x.png', type: 'image', error: 'net::ERR_FAILED' }]);
+  expect(log.facts().requests.failed).toEqual([
+    { url: 'http://a.example/x.png', type: 'image', error: 'net::ERR_FAILED' },
+  ]);
 });

@@ -12,7 +12,9 @@ const REPEATS = Number(process.env.SAME_BYTES_REPEATS ?? 2);
 const frames = [0, 1, 2].map((shade) => ({
   create: { width: 60, height: 60, channels: 3 as const, background: { r: 90 * shade, g: 60, b: 20 } },
 }));
-const GIF = await sharp(await Promise.all(frames.map((frame) => sharp(frame).png().toBuffer())), { join: { animated: true } })
+const GIF = await sharp(await Promise.all(frames.map((frame) => sharp(frame).png().toBuffer())), {
+  join: { animated: true },
+})
   .gif({ delay: [70, 70, 70], loop: 0 })
   .toBuffer();
 site.route('/three.gif', (_request, response) => response.writeHead(200, { 'content-type': 'image/gif' }).end(GIF));
@@ -43,7 +45,9 @@ const ENDLESS: Record<string, string> = {
 
 const COMING_TO_AN_END: Record<string, string> = {
   'a number that counts by frames': count('const go = () => { show(); if (at < 70) requestAnimationFrame(go); }; go()'),
-  'a number that counts by a timer': count('const timer = setInterval(() => { show(); if (at === 30) clearInterval(timer); }, 50)'),
+  'a number that counts by a timer': count(
+    'const timer = setInterval(() => { show(); if (at === 30) clearInterval(timer); }, 50)',
+  ),
   'a bar that fills by a transition':
     '<style>#slow{height:30px;width:0;background:teal;transition:width 2s}</style><div id="slow"></div><script>addEventListener("load", () => setTimeout(() => { slow.style.width = "80%" }, 30))</script>',
   'a bar that fills by a timer':
@@ -114,7 +118,11 @@ describe.concurrent('motion', () => {
 
   it.each<[what: string, body: string, wish?: Wish, color?: string]>([
     ['a block that fades in after a while is captured at its end', FADES_IN],
-    ['the same is, in a native picture of the whole page', FADES_IN, { full_page: true, full_page_algorithm: 'native' }],
+    [
+      'the same is, in a native picture of the whole page',
+      FADES_IN,
+      { full_page: true, full_page_algorithm: 'native' },
+    ],
     ['a page that fades in as a whole is captured at its end', WHOLE],
     ['what an observer fades in is captured at its end', OBSERVED, { delay: 100 }],
     ['a page under a cover that fades out is captured at its end', COVERED, { delay: 200 }],

@@ -62,7 +62,9 @@ describe.each(EACH_KIND)('what a browser without scripts would show, in $kind,',
   ]);
   other.route('/frame', (_request, response) => html(response, FRAME));
   site.route('/page', (_request, response) => html(response, page(other.url('/frame'))));
-  site.route('/scripting.css', (_request, response) => response.writeHead(200, { 'content-type': 'text/css' }).end(`main { ${RED} }`));
+  site.route('/scripting.css', (_request, response) =>
+    response.writeHead(200, { 'content-type': 'text/css' }).end(`main { ${RED} }`),
+  );
   site.route('/unscripted', (_request, response) =>
     html(response, document('Page', `<h1>Words</h1><noscript><div style="${GREEN};height:90px"></div></noscript>`), {
       headers: { 'content-security-policy': 'sandbox' },
@@ -74,7 +76,9 @@ describe.each(EACH_KIND)('what a browser without scripts would show, in $kind,',
     async (_what, wish) => {
       const { content } = await rig.capture(site.url('/page'), wish);
       const isPdf = wish.format === 'pdf';
-      const reds = isPdf ? (await fillsOf(content)).filter((fill) => fill === '1 0 0').length : (await blotOf(content, [255, 0, 0])).pixels;
+      const reds = isPdf
+        ? (await fillsOf(content)).filter((fill) => fill === '1 0 0').length
+        : (await blotOf(content, [255, 0, 0])).pixels;
       expect(reds).toBe(0);
     },
     60_000,
@@ -90,7 +94,9 @@ describe.each(EACH_KIND)('what a browser without scripts would show, in $kind,',
 
 /** Pages of others, as CONTRIBUTING.md says how to get them: HTML files, with what they need beside them. */
 const SAVED = resolve(process.env.SAVED_PAGES ?? join(import.meta.dirname, '../../../test-results/saved-pages'));
-const saved = existsSync(SAVED) ? readdirSync(SAVED, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html')) : [];
+const saved = existsSync(SAVED)
+  ? readdirSync(SAVED, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'))
+  : [];
 
 /** Cancels animations, which begin again when a page is laid out anew. */
 const SETTLE = `(async () => {
@@ -117,7 +123,10 @@ describe('a stopped page that is laid out anew', async () => {
   const expectSame = async (session: PageSession) => {
     const { cdp, world } = session;
     const look = async () => {
-      const [boxes, { data }] = await Promise.all([world.run(BOXES, LOOK_MAX_MS), cdp.send('Page.captureScreenshot', { format: 'png' })]);
+      const [boxes, { data }] = await Promise.all([
+        world.run(BOXES, LOOK_MAX_MS),
+        cdp.send('Page.captureScreenshot', { format: 'png' }),
+      ]);
       return { boxes, data };
     };
     using deadlines = new Deadlines({ timeout: 60_000, delay: 0 }, [session.lost]);

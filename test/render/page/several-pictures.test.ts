@@ -54,8 +54,15 @@ describe('several pictures of one load', () => {
     for (const { name, content, diagnostics, width, height } of several.captures ?? []) {
       const alone = await rig.capture(url, { ...entries[name], mask: ['.card'] });
       // A PDF has the time at which it was made.
-      const isRight = name === 'pdf' ? Buffer.from(content).toString('latin1', 0, 5) === '%PDF-' : isSame(content, alone.content);
-      expect([name, isRight, width, height, diagnostics]).toEqual([name, true, alone.width, alone.height, alone.diagnostics]);
+      const isRight =
+        name === 'pdf' ? Buffer.from(content).toString('latin1', 0, 5) === '%PDF-' : isSame(content, alone.content);
+      expect([name, isRight, width, height, diagnostics]).toEqual([
+        name,
+        true,
+        alone.width,
+        alone.height,
+        alone.diagnostics,
+      ]);
       expect(alone.captures).toBeNull();
     }
   });
@@ -97,7 +104,11 @@ describe('a picture that cannot be taken', () => {
     ['small', { captures: [{}, { name: 'small', selector: 'header' }], min_capture_height: 300 }],
   ])('fails the capture by its name: %s', async (name, wish) => {
     const message = expect.stringContaining(`Picture "${name}"`);
-    expect(await rig.failure(url, wish)).toMatchObject({ code: 'render_incomplete', details: { capture: name }, message });
+    expect(await rig.failure(url, wish)).toMatchObject({
+      code: 'render_incomplete',
+      details: { capture: name },
+      message,
+    });
   });
 
   it('is the view with a warning if that is tolerated', async () => {
@@ -115,7 +126,12 @@ describe('several loads', () => {
     const [narrow, wide] = [400, 900].map((width) => ({ width, height: 500, deviceScaleFactor: 1 }));
     const loads = { viewports: [narrow, wide], color_schemes: ['light', 'dark'] };
     const several = await rig.capture(url, { ...loads, captures: [{ name: 'view' }] });
-    expect(namesOf(several)).toEqual(['400x500-light-view', '400x500-dark-view', '900x500-light-view', '900x500-dark-view']);
+    expect(namesOf(several)).toEqual([
+      '400x500-light-view',
+      '400x500-dark-view',
+      '900x500-light-view',
+      '900x500-dark-view',
+    ]);
     const dark = await rig.capture(url, { viewport: wide, color_scheme: 'dark' });
     expect(isSame(several.captures?.at(-1)?.content, dark.content)).toBe(true);
   });

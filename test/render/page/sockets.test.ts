@@ -16,7 +16,9 @@ const MESSAGE_AFTER_MS = 900;
 const server = createServer();
 server.on('upgrade', (request, socket) => {
   const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}${GUID}`).digest('base64');
-  socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`);
+  socket.write(
+    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+  );
   const timer = setTimeout(() => socket.write(frame('#00f')), Number(request.url?.slice(1)) || MESSAGE_AFTER_MS);
   socket.on('error', () => socket.destroy()).once('close', () => clearTimeout(timer));
 });
@@ -36,12 +38,15 @@ const OPENED: Record<string, string> = {
     'onload = () => { const busy = setInterval(() => work(90), 100); setTimeout(() => { clearInterval(busy); connect() }, 1500) }',
 };
 
-it.each(Object.entries(OPENED))('a page shows what its server sends over a socket that is opened %s', async (_when, script) => {
-  const code = `
+it.each(Object.entries(OPENED))(
+  'a page shows what its server sends over a socket that is opened %s',
+  async (_when, script) => {
+    const code = `
     const work = (ms) => { for (const end = performance.now() + ms; performance.now() < end; ); };
     const connect = (path = '') => { new WebSocket('${origin.replace('http', 'ws')}' + path).onmessage = ({ data }) => { document.body.style.background = data } };
     ${script}`;
-  const { content } = await rig.capture(serve(`<p>Words</p><script>${code}</script>`));
-  const pixel = await sharp(content).extract({ left: 400, top: 300, width: 1, height: 1 }).raw().toBuffer();
-  expect([...pixel].slice(0, 3)).toEqual([0, 0, 255]);
-});
+    const { content } = await rig.capture(serve(`<p>Words</p><script>${code}</script>`));
+    const pixel = await sharp(content).extract({ left: 400, top: 300, width: 1, height: 1 }).raw().toBuffer();
+    expect([...pixel].slice(0, 3)).toEqual([0, 0, 255]);
+  },
+);

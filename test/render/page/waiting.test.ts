@@ -37,7 +37,10 @@ describe.concurrent('wait_until', () => {
 
   it('networkidle names the last of the requests that keep the network busy', async () => {
     site.route('/tick', (_request, response) => response.end('tick'));
-    const error = await rig.failure(scripted('setInterval(() => fetch("/tick"), 50)'), { wait_until: 'networkidle', timeout: 2_000 });
+    const error = await rig.failure(scripted('setInterval(() => fetch("/tick"), 50)'), {
+      wait_until: 'networkidle',
+      timeout: 2_000,
+    });
     // The end may come while one or more of them are in flight.
     const told = /the last one a request by script from |(\d) requests? by script from .* (?:was|were) still pending/;
     expect(error.message).toMatch(told);
@@ -48,7 +51,10 @@ describe.concurrent('wait_until', () => {
 
   it('fails as render_timeout when a target sends nothing', async () => {
     const error = await rig.failure(site.url('/hang'), { timeout: 2_000 });
-    expect(error).toMatchObject({ code: 'render_timeout', message: `${host} did not answer within \`timeout\` (2000 ms).` });
+    expect(error).toMatchObject({
+      code: 'render_timeout',
+      message: `${host} did not answer within \`timeout\` (2000 ms).`,
+    });
   });
 
   it('is delayed, but never failed, by a font that never loads', async () => {
@@ -92,7 +98,9 @@ describe.concurrent('wait_for_idle', () => {
   });
 
   it('waits for content that a script fetches after load', async () => {
-    const url = scripted('onload = () => fetch("/image/9x9/ff0000.png?wait=1500").then(() => it.append("fetched words"))');
+    const url = scripted(
+      'onload = () => fetch("/image/9x9/ff0000.png?wait=1500").then(() => it.append("fetched words"))',
+    );
     const wish = { fail_if_content_missing: ['fetched words'] };
     await rig.capture(url, wish);
     expect(await rig.failure(url, { ...wish, wait_for_idle: false })).toMatchObject({ code: 'render_incomplete' });
@@ -136,8 +144,14 @@ describe.concurrent('wait_for_idle', () => {
   });
 
   it.each([
-    ['that sets a timer for its redirect', scripted(`setTimeout(() => { location = '${there}' }, 3000)`, '<h1>Please wait…</h1>')],
-    ['with a timed refresh', serve('<p>You are being redirected.</p>', `<meta http-equiv="refresh" content="2; url=${there}">`)],
+    [
+      'that sets a timer for its redirect',
+      scripted(`setTimeout(() => { location = '${there}' }, 3000)`, '<h1>Please wait…</h1>'),
+    ],
+    [
+      'with a timed refresh',
+      serve('<p>You are being redirected.</p>', `<meta http-equiv="refresh" content="2; url=${there}">`),
+    ],
     [
       'while it installs a service worker',
       scripted(
@@ -164,7 +178,10 @@ describe.concurrent('wait_for_idle', () => {
   });
 
   it.each([
-    ['a lazy image in view', `<img loading="lazy" src="${IMAGE}" width="800" height="600" style="position:absolute;top:0;left:0">`],
+    [
+      'a lazy image in view',
+      `<img loading="lazy" src="${IMAGE}" width="800" height="600" style="position:absolute;top:0;left:0">`,
+    ],
     ['a background in view', `<h1>Page</h1><script>${added(`top:0;background:url(${IMAGE})`)}</script>`],
     [
       'an image whose size is unknown until it loads',
@@ -185,15 +202,30 @@ describe.concurrent('wait_for_content', () => {
   const REWRITTEN = `const all = "typed words"; let i = 0; setInterval(() => { it.textContent = all.slice(0, Math.max(1, i++ % 20)) }, 100)`;
 
   it.each([
-    ['waits for a request while the page shows that it is loading', '<main id="it">Loading…</main>', FETCHED, ['the awaited content']],
-    ['waits for a request of a page without content', '<header>Acme</header><main id="it"></main>', FETCHED, ['the awaited content']],
+    [
+      'waits for a request while the page shows that it is loading',
+      '<main id="it">Loading…</main>',
+      FETCHED,
+      ['the awaited content'],
+    ],
+    [
+      'waits for a request of a page without content',
+      '<header>Acme</header><main id="it"></main>',
+      FETCHED,
+      ['the awaited content'],
+    ],
     [
       'waits for the end of a text that grows gradually',
       '<main id="it" style="margin-top:200px">Loading…</main>',
       GROWING,
       ['that is all.'],
     ],
-    ['does not wait forever for text that is written and deleted repeatedly', '<h1>A page</h1><p id="it">w</p>', REWRITTEN, []],
+    [
+      'does not wait forever for text that is written and deleted repeatedly',
+      '<h1>A page</h1><p id="it">w</p>',
+      REWRITTEN,
+      [],
+    ],
     ['does not wait forever for a small page', '<b>Hi</b>', '1', []],
   ])('%s', async (_what, body, script, words) => {
     const wish = { wait_for_content: true, timeout: 60_000, fail_if_content_missing: words };

@@ -11,7 +11,10 @@ import { launchAnyBrowser } from '../install/any-browser.js';
 /** Starts Chromium like the service, except for its profile, which Playwright does not accept as a flag. */
 export function launchChromium(): Promise<Browser> {
   const flags = chromiumFlags({ profile: '', sandbox: false, userAgent: null, roomyShm: true, drawsOnDemand: false });
-  return launchAnyBrowser({ ignoreDefaultArgs: true, args: flags.filter((flag) => !flag.startsWith('--user-data-dir')) });
+  return launchAnyBrowser({
+    ignoreDefaultArgs: true,
+    args: flags.filter((flag) => !flag.startsWith('--user-data-dir')),
+  });
 }
 
 /** A browser for all tests of a file, closed after the last. */

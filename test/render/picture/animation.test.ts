@@ -15,7 +15,9 @@ async function animation(url: string, animate: object, wish: object = {}) {
 async function framesOf(content: Uint8Array) {
   const { pages = 1, delay } = await sharp(content).metadata();
   const frames = await Promise.all(
-    Array.from({ length: pages }, (_, at) => sharp(content, { page: at }).removeAlpha().raw().toBuffer({ resolveWithObject: true })),
+    Array.from({ length: pages }, (_, at) =>
+      sharp(content, { page: at }).removeAlpha().raw().toBuffer({ resolveWithObject: true }),
+    ),
   );
   return { frames, delay };
 }
@@ -37,7 +39,8 @@ function barWidth(frame: Frame, y: number): number {
 
 const ROW = 'position: absolute; left: 0; height: 20px; background: #00f';
 const GROW = '@keyframes grow { from { width: 0 } to { width: 200px } }';
-const bar = (id: string, top: number, rules = 'width: 0') => `<div id="${id}" style="${ROW}; top: ${top}px; ${rules}"></div>`;
+const bar = (id: string, top: number, rules = 'width: 0') =>
+  `<div id="${id}" style="${ROW}; top: ${top}px; ${rules}"></div>`;
 const endless = 'animation: grow 1s linear infinite';
 const framed = `<style>body { margin: 0 } ${GROW}</style><div style='height: 20px; background: #00f; ${endless}'></div>`;
 /** One bar per kind of motion, each 20 px wider in every tenth of a second, and at 0 once the page has loaded. */
@@ -74,7 +77,9 @@ async function gifOf(colors: string[]): Promise<Buffer> {
 }
 
 const GIF = await gifOf(['#f00', '#0f0', '#00f']);
-site.route('/animation/blinks.gif', (_request, response) => response.writeHead(200, { 'content-type': 'image/gif' }).end(GIF));
+site.route('/animation/blinks.gif', (_request, response) =>
+  response.writeHead(200, { 'content-type': 'image/gif' }).end(GIF),
+);
 const ALL = `${Object.values(BARS)
   .map((body, nth) => body(nth * BAR_PX))
   .join('')}<img src="/animation/blinks.gif" style="position: absolute; left: 300px; top: 200px">`;
@@ -85,8 +90,15 @@ describe('an animated picture', () => {
     const { content, format, width, height } = await animation(url, { format: 'gif' });
     expect(Buffer.compare(content, (await animation(url, { format: 'gif' })).content)).toBe(0);
     const { frames, delay } = await framesOf(content);
-    expect({ format, width, height, delay }).toEqual({ format: 'gif', width: 400, height: 240, delay: [100, 100, 100, 100, 100] });
-    const widths = Object.keys(BARS).map((what, nth) => [what, ...frames.map((frame) => barWidth(frame, nth * BAR_PX + 10))] as const);
+    expect({ format, width, height, delay }).toEqual({
+      format: 'gif',
+      width: 400,
+      height: 240,
+      delay: [100, 100, 100, 100, 100],
+    });
+    const widths = Object.keys(BARS).map(
+      (what, nth) => [what, ...frames.map((frame) => barWidth(frame, nth * BAR_PX + 10))] as const,
+    );
     const off = widths.filter(([, ...seen]) => seen.some((one, frame) => Math.abs(one - 20 * frame) > 4));
     expect(off).toEqual([]);
     const blinks = frames.map((frame) => ['red', 'green', 'blue'][at(frame, 310, 215).indexOf(255)]);
@@ -100,19 +112,25 @@ describe('an animated picture', () => {
   });
 
   it('begins after `delay` of the time of the page', async () => {
-    const url = page(`${bar('late', 0)}<p>Later</p><script>setTimeout(() => { late.style.width = '100px' }, 1000)</script>`);
+    const url = page(
+      `${bar('late', 0)}<p>Later</p><script>setTimeout(() => { late.style.width = '100px' }, 1000)</script>`,
+    );
     const { frames } = await framesOf((await animation(url, {}, { delay: 900 })).content);
     expect(frames.map((frame) => barWidth(frame, 10))).toEqual([0, 100]);
   });
 
   it('scrolls from the top of the page to its end', async () => {
-    const rows = ['#f00', '#0f0', '#00f'].map((color) => `<div style="height: 240px; background: ${color}"></div>`).join('');
+    const rows = ['#f00', '#0f0', '#00f']
+      .map((color) => `<div style="height: 240px; background: ${color}"></div>`)
+      .join('');
     const { content, diagnostics } = await animation(page(rows), { scroll: true });
     const { frames } = await framesOf(content);
     const [first, last] = [frames[0], frames.at(-1)];
     if (first === undefined || last === undefined) throw new Error('no frames');
     expect(
-      [at(first, 200, 2), at(first, 200, 237), at(last, 200, 2), at(last, 200, 237)].map((rgb) => rgb.indexOf(Math.max(...rgb))),
+      [at(first, 200, 2), at(first, 200, 237), at(last, 200, 2), at(last, 200, 237)].map((rgb) =>
+        rgb.indexOf(Math.max(...rgb)),
+      ),
     ).toEqual([0, 0, 2, 2]);
     expect(diagnostics.stoppedReason).toBe('end_of_page');
   });
@@ -143,7 +161,9 @@ describe('an animated picture', () => {
       { action: 'click', selector: 'button' },
       { action: 'wait_for', ms: 700 },
     ];
-    const widths = (await framesOf((await animation(url, {}, { steps })).content)).frames.map((frame) => barWidth(frame, 110));
+    const widths = (await framesOf((await animation(url, {}, { steps })).content)).frames.map((frame) =>
+      barWidth(frame, 110),
+    );
     expect(widths.map((width) => width - (widths[0] ?? 0))).toEqual([0, 20, 40, 60, 80]);
   });
 

@@ -23,7 +23,8 @@ describe('a page with backdrop filters', () => {
     ['that begins inside a view', cards, 2, 4],
     ['that begins inside a view', cards, 2.625, 20],
   ])('shows a blur %s like one large view', async (_where, html, deviceScaleFactor, apart) => {
-    const of = (height: number) => take(browser, html, { full_page: true, viewport: { width: 400, height, deviceScaleFactor } });
+    const of = (height: number) =>
+      take(browser, html, { full_page: true, viewport: { width: 400, height, deviceScaleFactor } });
     const [bySections, inOne] = await Promise.all([of(600), of(1_792)]);
     expect(bySections.height).toBe(1_792 * deviceScaleFactor);
     expect((await difference(bySections.content, inOne.content)).most).toBeLessThan(apart);
@@ -31,9 +32,13 @@ describe('a page with backdrop filters', () => {
 
   const lime = `url('data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path fill="lime" d="M0 0h1v1H0"/></svg>')`;
   const frames = '<script>(function frame() { requestAnimationFrame(frame) })()</script>';
-  const frame = '<iframe src="data:text/html,<body bgcolor=lime>" style="border:0;display:block;width:200px;height:50px"></iframe>';
+  const frame =
+    '<iframe src="data:text/html,<body bgcolor=lime>" style="border:0;display:block;width:200px;height:50px"></iframe>';
   it.each([
-    ['has a fixed ground of a wrapper', '<style>.w::before{content:"";position:fixed;inset:0;background:#0f0;z-index:-1}</style>'],
+    [
+      'has a fixed ground of a wrapper',
+      '<style>.w::before{content:"";position:fixed;inset:0;background:#0f0;z-index:-1}</style>',
+    ],
     ['has a fixed background of its own', `<style>body{background:${lime} fixed 0/cover no-repeat}</style>${frames}`],
     ['lays out only what is in view', '<div style="content-visibility:auto;height:50px"><i></i></div>'],
     ['holds frames', frame],
@@ -42,9 +47,16 @@ describe('a page with backdrop filters', () => {
     const html = `<!doctype html><style>body{margin:0;height:1500px}main{position:absolute;inset:0;height:1500px;backdrop-filter:blur(10px)}
       section{position:absolute;left:0;width:200px;height:50px}i{display:block;position:relative;height:50px;background:#0f0}</style>
       <div class=w></div><main>${blocks.join('')}</main>`;
-    const { content, height } = await take(browser, html, { full_page: true, viewport: { width: 320, height: 300, deviceScaleFactor: 2 } });
+    const { content, height } = await take(browser, html, {
+      full_page: true,
+      viewport: { width: 320, height: 300, deviceScaleFactor: 2 },
+    });
     expect(height).toBe(3_000);
-    const shown = await sharp(content).extract({ left: 0, top: 0, width: 400, height: 2_900 }).removeAlpha().raw().toBuffer();
+    const shown = await sharp(content)
+      .extract({ left: 0, top: 0, width: 400, height: 2_900 })
+      .removeAlpha()
+      .raw()
+      .toBuffer();
     expect(shown.equals(Buffer.alloc(400 * 2_900 * 3, Buffer.from([0, 255, 0])))).toBe(true);
   });
 

@@ -38,7 +38,10 @@ export async function blotOf(content: Uint8Array, color: readonly [number, numbe
 }
 
 /** How much two pictures of one size differ per channel of a pixel: the greatest and the mean step, and the share of those that changed. */
-export async function difference(one: Uint8Array, other: Uint8Array): Promise<{ most: number; mean: number; changed: number }> {
+export async function difference(
+  one: Uint8Array,
+  other: Uint8Array,
+): Promise<{ most: number; mean: number; changed: number }> {
   const [{ data }, { data: others }] = await Promise.all([samplesOf(one), samplesOf(other)]);
   if (data.length !== others.length) throw new Error(`${data.length} and ${others.length} samples`);
   let [most, sum, changed] = [0, 0, 0];
@@ -53,7 +56,9 @@ export async function difference(one: Uint8Array, other: Uint8Array): Promise<{ 
 
 /** The color of a pixel, as hex. */
 export async function colorAt(content: Uint8Array, left: number, top: number): Promise<string> {
-  return (await sharp(content).extract({ left, top, width: 1, height: 1 }).removeAlpha().raw().toBuffer()).toString('hex');
+  return (await sharp(content).extract({ left, top, width: 1, height: 1 }).removeAlpha().raw().toBuffer()).toString(
+    'hex',
+  );
 }
 
 function samplesOf(content: Uint8Array): ReturnType<typeof decode> {

@@ -10,21 +10,35 @@ import { type Taken, take } from './take.js';
 
 const browser = await browserOfFile();
 
-const density = (deviceScaleFactor: number, size = { width: 320, height: 600 }) => ({ viewport: { ...size, deviceScaleFactor } });
+const density = (deviceScaleFactor: number, size = { width: 320, height: 600 }) => ({
+  viewport: { ...size, deviceScaleFactor },
+});
 
 describe.concurrent('the rows of a full page', () => {
   it.each([
     { height: 5_001, scale: 2.625, format: 'png', algorithm: 'by_sections' },
     { height: 4_000, scale: 3, format: 'jpeg', algorithm: 'by_sections' },
     { height: 4_000, scale: 3, format: 'png', algorithm: 'native' },
-  ])('each occur once: $height px at density $scale as $format, $algorithm', async ({ height, scale, format, algorithm }) => {
-    const picture = await take(browser, rowsPage(height), { full_page: true, format, full_page_algorithm: algorithm, ...density(scale) });
-    const verdict = await judgeRows(picture.content, { ratio: scale, tolerance: format === 'png' ? 0 : 24, pageHeight: height });
-    expect(verdict).toMatchObject({ width: 320 * scale, height: Math.round(height * scale), wrong: 0 });
-    expect(picture).toMatchObject({ width: verdict.width, height: verdict.height });
-    const end = { scrollHeight: height, stoppedReason: 'end_of_page', truncated: false };
-    expect(picture.diagnostics).toMatchObject({ algorithm, deviceScaleFactor: scale, ...end });
-  });
+  ])(
+    'each occur once: $height px at density $scale as $format, $algorithm',
+    async ({ height, scale, format, algorithm }) => {
+      const picture = await take(browser, rowsPage(height), {
+        full_page: true,
+        format,
+        full_page_algorithm: algorithm,
+        ...density(scale),
+      });
+      const verdict = await judgeRows(picture.content, {
+        ratio: scale,
+        tolerance: format === 'png' ? 0 : 24,
+        pageHeight: height,
+      });
+      expect(verdict).toMatchObject({ width: 320 * scale, height: Math.round(height * scale), wrong: 0 });
+      expect(picture).toMatchObject({ width: verdict.width, height: verdict.height });
+      const end = { scrollHeight: height, stoppedReason: 'end_of_page', truncated: false };
+      expect(picture.diagnostics).toMatchObject({ algorithm, deviceScaleFactor: scale, ...end });
+    },
+  );
 
   it('are those of the view when the page is shorter', async () => {
     const picture = await take(browser, rowsPage(300), { full_page: true, ...density(1) });
@@ -33,15 +47,18 @@ describe.concurrent('the rows of a full page', () => {
 });
 
 // The trial real-pages compares all of them, at two widths and densities.
-it.concurrent.each(INVENTED_PAGES.slice(0, 1))('a page with nothing pinned is the same by both algorithms: $name', async ({ html }) => {
-  const viewport = { width: 800, height: 720, deviceScaleFactor: 1 };
-  const sections = await take(browser, html, { full_page: true, viewport });
-  const native = await take(browser, html, { full_page: true, full_page_algorithm: 'native', viewport });
-  // A rounded edge may be drawn in another tile: one of 255 shades, in a few samples of ten million.
-  const { most, changed } = await difference(sections.content, native.content);
-  expect(most).toBeLessThanOrEqual(1);
-  expect(changed).toBeLessThanOrEqual(1e-5);
-});
+it.concurrent.each(INVENTED_PAGES.slice(0, 1))(
+  'a page with nothing pinned is the same by both algorithms: $name',
+  async ({ html }) => {
+    const viewport = { width: 800, height: 720, deviceScaleFactor: 1 };
+    const sections = await take(browser, html, { full_page: true, viewport });
+    const native = await take(browser, html, { full_page: true, full_page_algorithm: 'native', viewport });
+    // A rounded edge may be drawn in another tile: one of 255 shades, in a few samples of ten million.
+    const { most, changed } = await difference(sections.content, native.content);
+    expect(most).toBeLessThanOrEqual(1);
+    expect(changed).toBeLessThanOrEqual(1e-5);
+  },
+);
 
 describe.concurrent('a pinned element', () => {
   const at = (name: keyof typeof PINNED, content: Uint8Array) => blotOf(content, PINNED[name]);
@@ -54,7 +71,15 @@ describe.concurrent('a pinned element', () => {
   it('appears once: at the top, at the end if it is fixed to the bottom, in the flow if it is sticky', async () => {
     const { content, height } = await plain;
     expect(height).toBe(2_620);
-    const tops = { fixedTop: 0, fixedMiddle: 240, shadowFixed: 60, carried: 300, lateFixed: 600, stickyTop: 640, stickyInSection: 680 };
+    const tops = {
+      fixedTop: 0,
+      fixedMiddle: 240,
+      shadowFixed: 60,
+      carried: 300,
+      lateFixed: 600,
+      stickyTop: 640,
+      stickyInSection: 680,
+    };
     for (const [name, top] of Object.entries({ ...tops, stickyBottom: 2_580, fixedBottom: 2_580 }))
       expect(await at(name as keyof typeof PINNED, content), name).toMatchObject(once(top));
     // A page at its top shows no way back to it.
@@ -80,19 +105,27 @@ describe.concurrent('a pinned element', () => {
   });
 
   it.each(['by_sections', 'native'])("that fills the view keeps the view's height, %s", async (full_page_algorithm) => {
-    const html = '<style>body{margin:0}</style><div style="height:100vh;background:rgb(1,2,3)"></div><div style="height:700px"></div>';
+    const html =
+      '<style>body{margin:0}</style><div style="height:100vh;background:rgb(1,2,3)"></div><div style="height:700px"></div>';
     const { content } = await take(browser, html, { full_page: true, full_page_algorithm });
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ height: 600, pixels: 480_000 });
   });
 });
 
 describe.concurrent('a page that does not scroll by itself', () => {
-  it.each(SHELLS.map((html, index) => ({ html, index })))('is expanded to all of its content: shell $index', async ({ html }) => {
-    const { content, height } = await take(browser, html, { full_page: true });
-    expect(height).toBe(SHELL_HEIGHT);
-    expect(await blotOf(content, SHELL_FOOTER)).toMatchObject({ top: SHELL_HEIGHT - 50, height: 50, pixels: 30_000 });
-    expect(await blotOf(content, SHELL_NAV)).toMatchObject({ top: 0, height: SHELL_HEIGHT, pixels: 200 * SHELL_HEIGHT });
-  });
+  it.each(SHELLS.map((html, index) => ({ html, index })))(
+    'is expanded to all of its content: shell $index',
+    async ({ html }) => {
+      const { content, height } = await take(browser, html, { full_page: true });
+      expect(height).toBe(SHELL_HEIGHT);
+      expect(await blotOf(content, SHELL_FOOTER)).toMatchObject({ top: SHELL_HEIGHT - 50, height: 50, pixels: 30_000 });
+      expect(await blotOf(content, SHELL_NAV)).toMatchObject({
+        top: 0,
+        height: SHELL_HEIGHT,
+        pixels: 200 * SHELL_HEIGHT,
+      });
+    },
+  );
 
   it('is scrolled even if a banner has locked it', async () => {
     const locked = `<!doctype html><html style="overflow:hidden"><body style="position:fixed;top:0;width:100%;overflow:hidden;margin:0">${SHELL_ROWS}</body></html>`;
@@ -117,7 +150,9 @@ describe.concurrent('scrolling through', () => {
   /** Acts once the scrolling has paused. */
   const debounced = (work: string, ms = 100) => `<script>let timer; const work = () => { ${work} };
     addEventListener('scroll', () => { clearTimeout(timer); timer = setTimeout(work, ${ms}) })</script>`;
-  const images = (above: number) => `${style('img{display:block;width:800px;height:300px}')}<div style="height:${above}px"></div>
+  const images = (
+    above: number,
+  ) => `${style('img{display:block;width:800px;height:300px}')}<div style="height:${above}px"></div>
     ${'<img data-src="data:image/gif;base64,R0lGODlhAQABAPAAAAECAwAAACwAAAAAAQABAAACAkQBADs=">'.repeat(4)}<div style="height:1200px"></div>${debounced(`
       for (const image of document.images) {
         const { top, bottom } = image.getBoundingClientRect();
@@ -146,7 +181,10 @@ describe.concurrent('scrolling through', () => {
   });
 
   it('stops on an endless page, and reports it', async () => {
-    const picture = await take(browser, feed, { full_page: true, viewport: { width: 320, height: 2_000, deviceScaleFactor: 1 } });
+    const picture = await take(browser, feed, {
+      full_page: true,
+      viewport: { width: 320, height: 2_000, deviceScaleFactor: 1 },
+    });
     expect(picture).toMatchObject({ height: 30_000, diagnostics: { stoppedReason: 'max_height', truncated: true } });
     expect(picture.diagnostics.scrollHeight).toBeGreaterThan(30_000);
   });
@@ -167,7 +205,11 @@ describe.concurrent('scrolling through', () => {
     const picture = await take(browser, rowsPage(60_000), wish);
     // At the lowest density of 0.5, webp has 32,766 CSS px.
     expect(picture.scroll?.steps).toBe(17);
-    expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 0.5, stoppedReason: 'format_limit', truncated: true });
+    expect(picture.diagnostics).toMatchObject({
+      deviceScaleFactor: 0.5,
+      stoppedReason: 'format_limit',
+      truncated: true,
+    });
     expect(await judgeRows(picture.content, { ratio: 0.5, tolerance: 60 })).toMatchObject({ height: 16_383, wrong: 0 });
   });
 
@@ -178,7 +220,10 @@ describe.concurrent('scrolling through', () => {
       <script>const rise = () => { for (const b of document.querySelectorAll('b')) b.className = b.offsetTop < scrollY + innerHeight - 300 ? 'on' : '' };
       addEventListener('scroll', rise); rise()</script>`;
     const picture = await take(browser, rowsPage(2_500, cards), { full_page: true });
-    expect(await judgeRows(picture.content, { ratio: 1, tolerance: 0, pageHeight: 2_500 })).toMatchObject({ height: 2_500, wrong: 0 });
+    expect(await judgeRows(picture.content, { ratio: 1, tolerance: 0, pageHeight: 2_500 })).toMatchObject({
+      height: 2_500,
+      wrong: 0,
+    });
   });
 
   it.each([true, false])(
@@ -199,7 +244,8 @@ describe.concurrent('scrolling through', () => {
   it('shows pinned elements once and in place where frames are captured at their own scroll position', async () => {
     const bar = (rules: string, color: string) =>
       `<b style="position:fixed;left:0;width:60px;height:40px;background:rgb(${color});${rules}"></b>`;
-    const frame = (top: number) => `<iframe style="position:absolute;top:${top}px;left:200px;border:0" width="100" height="100"></iframe>`;
+    const frame = (top: number) =>
+      `<iframe style="position:absolute;top:${top}px;left:200px;border:0" width="100" height="100"></iframe>`;
     const pseudo =
       '<style>body{margin:0;height:2000px}body::before{content:"";position:fixed;top:0;left:100px;width:60px;height:40px;background:rgb(7,8,9)}</style>';
     const once = (top: number) => ({ top, height: 40, pixels: 2_400 });

@@ -33,10 +33,16 @@ const asHigh = 'body{margin:0}iframe{width:100vw;height:100vh;border:0;display:b
 const shown = { top: 3_200, height: 40, pixels: 40 * 800 };
 const beside = `<div style="float:left;width:40%;height:100%;overflow:auto">${SHELL_ROWS}</div>`;
 const rigid = `<style>body{padding-bottom:100vh}</style>${SHELL_ROWS}`;
-const frameBeside = inFrame(rigid, `${FIXED}iframe{border:0;float:right;width:60%;height:100%}`).replace('<iframe', `${beside}<iframe`);
+const frameBeside = inFrame(rigid, `${FIXED}iframe{border:0;float:right;width:60%;height:100%}`).replace(
+  '<iframe',
+  `${beside}<iframe`,
+);
 
 const shell = `<div style="height:100vh;overflow:auto">${SHELL_ROWS}${END}</div>`;
-const ownBar = page(`${FIXED}#s{height:100%;overflow:hidden}`, `<div id=s>${SHELL_ROWS}${END}<div class="ps__rail-y"></div></div>`);
+const ownBar = page(
+  `${FIXED}#s{height:100%;overflow:hidden}`,
+  `<div id=s>${SHELL_ROWS}${END}<div class="ps__rail-y"></div></div>`,
+);
 const narrow = page(`${FIXED}#s{height:100%;width:120px;overflow:auto}`, list);
 const mail = (css: string) =>
   page(
@@ -66,7 +72,12 @@ const observed = `${scroller}<script>let left = 20; s.innerHTML = '<div style="h
   more.observe(end)</script>`;
 
 it.concurrent.each<[string, string, number, Partial<Blot>?, Parameters<typeof blotOf>[1]?]>([
-  ['a scroller in a document that is higher by a margin and a border is expanded', bordered, 3_240 + 18, { height: 40 }],
+  [
+    'a scroller in a document that is higher by a margin and a border is expanded',
+    bordered,
+    3_240 + 18,
+    { height: 40 },
+  ],
   ['a scroller in a document that is higher by a footer is expanded', footer, 3_280, { height: 40 }],
   ['a scroller in a form with a field named like a property is expanded', page('body{margin:0}', form), 3_200],
   ['a scroller in a document that scrolls by itself is unchanged', inner(320, 900, 600), 920],
@@ -74,11 +85,26 @@ it.concurrent.each<[string, string, number, Partial<Blot>?, Parameters<typeof bl
   ['a frame in a document that does not scroll is expanded to all of its content', frame(), 3_240, shown],
   ['a frame pinned to the view is expanded to all of its content', frame(pinned), 3_240, shown],
   ['a frame as high as the view is expanded to all of its content', frame(asHigh), 3_240, shown],
-  ['a frame of another origin is expanded to all of its content', inFrame(SHELL_ROWS + END, undefined, ' sandbox'), 3_240, shown],
+  [
+    'a frame of another origin is expanded to all of its content',
+    inFrame(SHELL_ROWS + END, undefined, ' sandbox'),
+    3_240,
+    shown,
+  ],
   ['a scroller in a frame is expanded', inFrame(shell), 3_240, shown],
-  ['a scroller in a frame of another origin is expanded', inFrame(shell, undefined, ' sandbox=allow-scripts'), 3_240, shown],
+  [
+    'a scroller in a frame of another origin is expanded',
+    inFrame(shell, undefined, ' sandbox=allow-scripts'),
+    3_240,
+    shown,
+  ],
   ['a scroller with a scroll bar of its own is expanded', ownBar, 3_240, shown],
-  ['a narrow list in a page in which nothing else scrolls is expanded', narrow, 3_240, { top: 3_200, height: 40, width: 120 }],
+  [
+    'a narrow list in a page in which nothing else scrolls is expanded',
+    narrow,
+    3_240,
+    { top: 3_200, height: 40, width: 120 },
+  ],
   ['a list beside the content that scrolls is expanded', mail(''), 4_000, { top: 3_200, height: 40, width: 120 }],
   ['a scroller beside a frame that cannot be expanded is expanded', frameBeside, 3_200],
   ['a frame that does not scroll is unchanged', inFrame(`<style>html{overflow:hidden}</style>${SHELL_ROWS}`), VIEW_PX],
@@ -86,7 +112,12 @@ it.concurrent.each<[string, string, number, Partial<Blot>?, Parameters<typeof bl
   ['a frame that nobody sees is unchanged', inFrame(SHELL_ROWS, undefined, ' style="opacity:0"'), VIEW_PX],
   ['a list whose end is reached loads more after a sign that it loads', loading, 2_600, { height: 800 }],
   ['a list ends where scrolling the document finds its end', observed, 1_801 + 20 * 400],
-  ['content moved by a transform stays clipped if the document scrolls by itself', clipped, VIEW_PX + 700, { top: VIEW_PX, height: 700 }],
+  [
+    'content moved by a transform stays clipped if the document scrolls by itself',
+    clipped,
+    VIEW_PX + 700,
+    { top: VIEW_PX, height: 700 },
+  ],
   ['content that a transform centres is unchanged', centered, VIEW_PX, { top: 0, height: 300 }, RED],
   ['content that a transform makes smaller is unchanged', half, VIEW_PX, { top: 0, height: 300 }, RED],
 ])('%s', async (_title, html, height, seen, color = MARK) => {
@@ -97,7 +128,11 @@ it.concurrent.each<[string, string, number, Partial<Blot>?, Parameters<typeof bl
 
 it.concurrent('a frame whose content grows with it endlessly is unchanged, which is reported', async () => {
   const { lacksContent, height, diagnostics } = await take(browser, inFrame(rigid), FULL_PAGE);
-  expect({ lacksContent, height, truncated: diagnostics.truncated }).toEqual({ lacksContent: true, height: VIEW_PX, truncated: true });
+  expect({ lacksContent, height, truncated: diagnostics.truncated }).toEqual({
+    lacksContent: true,
+    height: VIEW_PX,
+    truncated: true,
+  });
 });
 
 it.concurrent('a list that loads endlessly is not awaited, which is reported', async () => {

@@ -54,7 +54,9 @@ it('a carousel that turns by itself shows one quote as a whole, and lacks nothin
     <script>let turns = 0; const turn = () => { for (const [at, one] of [...all.children].entries()) one.hidden = at !== turns % 3; turns++ }; turn(); addEventListener('scroll', turn)</script>`;
   const view = { viewport: { width: 600, height: 600, deviceScaleFactor: 1 } };
   const { content, diagnostics, lacksContent } = await take(browser, html, { ...view, full_page: true });
-  const blots = await Promise.all(colors.map((rgb) => blotOf(content, rgb.split(',').map(Number) as [number, number, number])));
+  const blots = await Promise.all(
+    colors.map((rgb) => blotOf(content, rgb.split(',').map(Number) as [number, number, number])),
+  );
   const [shown, ...others] = blots.filter(({ pixels }) => pixels > 0);
   expect({ bottom: (shown?.top ?? 0) + (shown?.height ?? 0), others }).toEqual({ bottom: 580, others: [] });
   expect({ lacksContent, truncated: diagnostics.truncated }).toEqual({ lacksContent: false, truncated: false });
@@ -93,7 +95,11 @@ it('rows that exist only in view are in a full page', async () => {
       draw(); addEventListener('scroll', draw);</script>`;
   const { content, diagnostics } = await take(browser, html, { full_page: true });
   expect((await blotOf(content, RED)).height).toBe(5_999);
-  const data = await sharp(content).removeAlpha().extract({ left: 700, top: 0, width: 1, height: 6_000 }).raw().toBuffer();
+  const data = await sharp(content)
+    .removeAlpha()
+    .extract({ left: 700, top: 0, width: 1, height: 6_000 })
+    .raw()
+    .toBuffer();
   const whites = Array.from({ length: 6_000 }, (_, y) => data[y * 3 + 1]).filter((green) => green === 255).length;
   expect(whites).toBe(120);
   expect(diagnostics.truncated).toBe(false);
@@ -122,12 +128,15 @@ const PANELS = `<!doctype html><style>body{margin:0}.w{height:2400px}.s{position
   <script>const w = document.querySelector('.w'), t = document.querySelector('.t');
     const move = () => { t.style.transform = 'translateX(' + -75 * Math.max(0, Math.min(1, (scrollY - 200) / 1800)) + '%)' }; addEventListener('scroll', move); move()</script>`;
 
-it.each([['by_sections'], ['native']])('panels that move through a pinned box are each there once: %s', async (full_page_algorithm) => {
-  const { content, diagnostics } = await take(browser, PANELS, { full_page: true, full_page_algorithm });
-  for (const [index, color] of ([RED, [0, 255, 0], [0, 0, 255], [255, 255, 0]] as const).entries())
-    expect(await blotOf(content, color)).toMatchObject({ left: 0, top: 200 + index * 600, width: 800, height: 600 });
-  expect(diagnostics.truncated).toBe(false);
-});
+it.each([['by_sections'], ['native']])(
+  'panels that move through a pinned box are each there once: %s',
+  async (full_page_algorithm) => {
+    const { content, diagnostics } = await take(browser, PANELS, { full_page: true, full_page_algorithm });
+    for (const [index, color] of ([RED, [0, 255, 0], [0, 0, 255], [255, 255, 0]] as const).entries())
+      expect(await blotOf(content, color)).toMatchObject({ left: 0, top: 200 + index * 600, width: 800, height: 600 });
+    expect(diagnostics.truncated).toBe(false);
+  },
+);
 
 it('panels that move through a pinned box are missing on paper, which is told', async () => {
   const { diagnostics, lacksContent } = await take(browser, PANELS, { format: 'pdf', pdf: { paper: 'a4' } });
@@ -139,6 +148,9 @@ it.each([
   ['the view', '{threshold:1}'],
   ['the middle of the view', "{rootMargin:'-49% 0px -49% 0px'}"],
 ])('an element that is visible only in %s is captured', async (_where, options) => {
-  const { content } = await take(browser, toggled(whileInView(options)), { selector: 'section:nth-of-type(5) .r', reduce_motion: false });
+  const { content } = await take(browser, toggled(whileInView(options)), {
+    selector: 'section:nth-of-type(5) .r',
+    reduce_motion: false,
+  });
   expect(await blotOf(content, RED)).toMatchObject({ width: 500, height: 240 });
 });

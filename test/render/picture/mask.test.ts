@@ -10,13 +10,20 @@ const PINK = [255, 0, 255] as const;
 const SECRET = [1, 2, 3] as const;
 const FULL_PAGE = { full_page: true };
 const small = 'width:50px;height:40px;margin:0';
-const secret = (style: string, attributes = 'class=secret') => `<div ${attributes} style="background:rgb(${SECRET});${style}"></div>`;
+const secret = (style: string, attributes = 'class=secret') =>
+  `<div ${attributes} style="background:rgb(${SECRET});${style}"></div>`;
 const page = (body: string) => `<!doctype html><style>body{margin:0}</style>${body}`;
 const BOX = secret('position:absolute;left:40px;top:60px;width:200px;height:30px');
 const HOLDER = `<div id=holder style="position:absolute;left:10px;top:20px;width:400px;height:200px"></div>${BOX}<div style="height:2000px">`;
 const PHONE = { viewport: { width: 400, height: 600, deviceScaleFactor: 1, isMobile: true } };
 
-const boxAt = (left: number, top: number, width = 200, height = 30) => ({ left, top, width, height, pixels: width * height });
+const boxAt = (left: number, top: number, width = 200, height = 30) => ({
+  left,
+  top,
+  width,
+  height,
+  pixels: width * height,
+});
 const shown = (inside: string) =>
   `<dialog id=shown style="margin:0;left:0;top:0;width:500px;height:300px">${inside}</dialog><script>document.getElementById('shown').showModal()</script>`;
 const overBox = BOX + shown(secret('position:absolute;left:300px;top:200px;width:50px;height:20px'));
@@ -46,16 +53,41 @@ const enough = { pixels: expect.toSatisfy((pixels: number) => pixels >= 50 * 40)
 
 it.concurrent.each<[string, string, object, Partial<Blot> | typeof enough]>([
   ['covers the box, and nothing else, in the view', HOLDER, {}, boxAt(40, 60)],
-  ['is as dense as the view', HOLDER, { viewport: { width: 800, height: 600, deviceScaleFactor: 1.5 } }, boxAt(60, 90, 300, 45)],
-  ['covers the box, and nothing else, in a clip', HOLDER, { clip: { x: 20, y: 50, width: 100, height: 100 } }, boxAt(20, 10, 80)],
+  [
+    'is as dense as the view',
+    HOLDER,
+    { viewport: { width: 800, height: 600, deviceScaleFactor: 1.5 } },
+    boxAt(60, 90, 300, 45),
+  ],
+  [
+    'covers the box, and nothing else, in a clip',
+    HOLDER,
+    { clip: { x: 20, y: 50, width: 100, height: 100 } },
+    boxAt(20, 10, 80),
+  ],
   ['covers the box, and nothing else, in an element', HOLDER, { selector: '#holder' }, boxAt(30, 40)],
   ['covers the box, and nothing else, in a full page', HOLDER, FULL_PAGE, boxAt(40, 60)],
-  ['covers the box, and nothing else, in a native full page', HOLDER, { ...FULL_PAGE, full_page_algorithm: 'native' }, boxAt(40, 60)],
+  [
+    'covers the box, and nothing else, in a native full page',
+    HOLDER,
+    { ...FULL_PAGE, full_page_algorithm: 'native' },
+    boxAt(40, 60),
+  ],
   ['is above a dialog, and covers what is inside of it', overBox, {}, { pixels: 200 * 30 + 50 * 20 }],
   ['covers rows of a virtualized list in a full page', virtualized, FULL_PAGE, { pixels: 6 * 300 * 100 }],
   ['covers the pinned header of a full page once', pinned, FULL_PAGE, boxAt(0, 0, 800, 50)],
-  ['ends where a box or frame ends, and leads into trees and frames', within, {}, { pixels: 100 * 80 + 100 * 70 + 10 * 10 }],
-  ['covers the parts of an element without a box, and ignores what is not shown', boxless, {}, { pixels: (50 + 60) * 40 }],
+  [
+    'ends where a box or frame ends, and leads into trees and frames',
+    within,
+    {},
+    { pixels: 100 * 80 + 100 * 70 + 10 * 10 },
+  ],
+  [
+    'covers the parts of an element without a box, and ignores what is not shown',
+    boxless,
+    {},
+    { pixels: (50 + 60) * 40 },
+  ],
   ['covers an element in a dialog, whatever is around that', faint, {}, enough],
   ['covers an element that has no box, in a frame', inFrame, {}, enough],
   ['covers an element fixed beside others', fixed, {}, enough],
@@ -73,19 +105,29 @@ it.concurrent.each<[string, string, object, Partial<Blot> | typeof enough]>([
 
 it.concurrent.each(['png', 'jpeg', 'webp'])('a mask has its color in %s', async (format) => {
   const { content } = await take(browser, page(BOX), { mask: ['.secret'], mask_color: 'White', format });
-  const darkest = await sharp(content).extract({ left: 41, top: 61, width: 198, height: 28 }).removeAlpha().raw().toBuffer();
+  const darkest = await sharp(content)
+    .extract({ left: 41, top: 61, width: 198, height: 28 })
+    .removeAlpha()
+    .raw()
+    .toBuffer();
   expect(Math.min(...darkest)).toBeGreaterThan(250);
 });
 
 it.concurrent('a mask is opaque where the page is transparent', async () => {
   const { content } = await take(browser, page(BOX), { mask: ['.secret'], omit_background: true });
-  const { data } = await sharp(content).extract({ left: 40, top: 59, width: 1, height: 2 }).raw().toBuffer({ resolveWithObject: true });
+  const { data } = await sharp(content)
+    .extract({ left: 40, top: 59, width: 1, height: 2 })
+    .raw()
+    .toBuffer({ resolveWithObject: true });
   expect([...data]).toEqual([0, 0, 0, 0, ...PINK, 255]);
 });
 
 it.concurrent('a mask covers whole pixels at edges between them', async () => {
   const html = page(secret('position:absolute;left:10.4px;top:10.4px;width:20.2px;height:20.2px'));
-  const { content } = await take(browser, html, { mask: ['.secret'], clip: { x: 0.5, y: 0.5, width: 100, height: 100 } });
+  const { content } = await take(browser, html, {
+    mask: ['.secret'],
+    clip: { x: 0.5, y: 0.5, width: 100, height: 100 },
+  });
   const { pixels, width, height } = await blotOf(content, PINK);
   expect(pixels).toBe(width * height);
   expect((await blotOf(content, [255, 255, 255])).pixels).toBe(100 * 100 - pixels);

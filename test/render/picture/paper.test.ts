@@ -22,7 +22,8 @@ function words(content: Uint8Array): string {
   }
 }
 
-const print = (html: string, pdf: Record<string, unknown> = {}) => take(browser, html, { format: 'pdf', pdf: { paper: 'a4', ...pdf } });
+const print = (html: string, pdf: Record<string, unknown> = {}) =>
+  take(browser, html, { format: 'pdf', pdf: { paper: 'a4', ...pdf } });
 
 it('parts that hide again outside the view are printed', async () => {
   const html = `<!doctype html><style>section{padding:110px 0}.r{height:240px;visibility:hidden}.r.in{visibility:visible}</style>
@@ -43,7 +44,9 @@ it.each([
       list.innerHTML = ''; for (let at = from; at < to; at++) { const row = document.createElement('i'); row.style.cssText = ${style}; row.textContent = 'row' + String(at).padStart(3, '0'); list.append(row); } };
       draw(); addEventListener('scroll', draw);</script>`;
   const { content, diagnostics } = await print(html);
-  expect(words(content).match(/row\d{3}/g)).toEqual(Array.from({ length: 120 }, (_, at) => `row${String(at).padStart(3, '0')}`));
+  expect(words(content).match(/row\d{3}/g)).toEqual(
+    Array.from({ length: 120 }, (_, at) => `row${String(at).padStart(3, '0')}`),
+  );
   expect(diagnostics.truncated).toBe(false);
 });
 
@@ -78,12 +81,17 @@ async function redShare(content: Uint8Array, page: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'stillframe-drawn-'));
   writeFileSync(join(folder, 'page.pdf'), content);
   try {
-    const png = execFileSync('pdftoppm', ['-r', '40', '-png', '-f', String(page), '-l', String(page), join(folder, 'page.pdf')], {
-      maxBuffer: 50_000_000,
-    });
+    const png = execFileSync(
+      'pdftoppm',
+      ['-r', '40', '-png', '-f', String(page), '-l', String(page), join(folder, 'page.pdf')],
+      {
+        maxBuffer: 50_000_000,
+      },
+    );
     const { data, info } = await sharp(png).removeAlpha().raw().toBuffer({ resolveWithObject: true });
     let red = 0;
-    for (let at = 0; at < data.length; at += 3) if ((data[at] ?? 0) > 200 && (data[at + 1] ?? 0) < 60 && (data[at + 2] ?? 0) < 60) red++;
+    for (let at = 0; at < data.length; at += 3)
+      if ((data[at] ?? 0) > 200 && (data[at + 1] ?? 0) < 60 && (data[at + 2] ?? 0) < 60) red++;
     return red / (info.width * info.height);
   } finally {
     rmSync(folder, { recursive: true });

@@ -1,12 +1,22 @@
-import { decodePDFRawStream, PDFArray, PDFDict, PDFDocument, PDFHexString, PDFName, PDFRawStream, PDFString } from 'pdf-lib';
+import {
+  decodePDFRawStream,
+  PDFArray,
+  PDFDict,
+  PDFDocument,
+  PDFHexString,
+  PDFName,
+  PDFRawStream,
+  PDFString,
+} from 'pdf-lib';
 import sharp from 'sharp';
 
 /** CSS px of each page. */
 export async function pageSizes(pdf: Uint8Array): Promise<{ width: number; height: number }[]> {
   const document = await PDFDocument.load(pdf);
-  return document
-    .getPages()
-    .map((page) => ({ width: Math.round((page.getWidth() * 96) / 72), height: Math.round((page.getHeight() * 96) / 72) }));
+  return document.getPages().map((page) => ({
+    width: Math.round((page.getWidth() * 96) / 72),
+    height: Math.round((page.getHeight() * 96) / 72),
+  }));
 }
 
 /** The jpegs of a PDF of pixels, in the order of its pages. */
@@ -15,7 +25,9 @@ export async function imagesOf(pdf: Uint8Array): Promise<Buffer[]> {
   return document.context
     .enumerateIndirectObjects()
     .flatMap(([, object]) =>
-      object instanceof PDFRawStream && String(object.dict).includes('/DCTDecode') ? [Buffer.from(object.contents)] : [],
+      object instanceof PDFRawStream && String(object.dict).includes('/DCTDecode')
+        ? [Buffer.from(object.contents)]
+        : [],
     );
 }
 
@@ -23,7 +35,9 @@ export async function imagesOf(pdf: Uint8Array): Promise<Buffer[]> {
 export async function joinedImages(pdf: Uint8Array): Promise<Buffer> {
   const images = await imagesOf(pdf);
   const parts = await Promise.all(
-    images.map((image) => sharp(image, { limitInputPixels: false }).removeAlpha().raw().toBuffer({ resolveWithObject: true })),
+    images.map((image) =>
+      sharp(image, { limitInputPixels: false }).removeAlpha().raw().toBuffer({ resolveWithObject: true }),
+    ),
   );
   const width = parts[0]?.info.width ?? 0;
   const height = parts.reduce((sum, part) => sum + part.info.height, 0);
@@ -43,12 +57,15 @@ export interface PrintedBox {
 /** The boxes that the browser filled with one color on the first page of its PDF, in the order of painting; none is transformed. */
 export async function printedBoxes(pdf: Uint8Array): Promise<PrintedBox[]> {
   const document = await PDFDocument.load(pdf);
-  const [, content] = document.context.enumerateIndirectObjects().find(([, object]) => object instanceof PDFRawStream) ?? [];
+  const [, content] =
+    document.context.enumerateIndirectObjects().find(([, object]) => object instanceof PDFRawStream) ?? [];
   if (!(content instanceof PDFRawStream)) throw new Error('The PDF has no content.');
   const marks = Buffer.from(decodePDFRawStream(content).decode()).toString('latin1');
   const boxes: PrintedBox[] = [];
   let color = 'rgb(0,0,0)';
-  for (const [, r, g, b, top, height] of marks.matchAll(/([\d.]+) ([\d.]+) ([\d.]+) rg|[-\d.]+ ([-\d.]+) [-\d.]+ ([-\d.]+) re\nf/g)) {
+  for (const [, r, g, b, top, height] of marks.matchAll(
+    /([\d.]+) ([\d.]+) ([\d.]+) rg|[-\d.]+ ([-\d.]+) [-\d.]+ ([-\d.]+) re\nf/g,
+  )) {
     if (r !== undefined) color = `rgb(${[r, g, b].map((part) => Math.round(Number(part) * 255)).join(',')})`;
     else boxes.push({ color, top: Number(top), height: Number(height) });
   }
@@ -73,7 +90,10 @@ export async function printedTexts(pdf: Uint8Array): Promise<PrintedText[][]> {
   const document = await PDFDocument.load(pdf);
   return document.getPages().map((page) => {
     const [content, resources] = [page.node.get(PDFName.of('Contents')), page.node.Resources()];
-    return readTexts(document, { content, resources, at: UNMOVED }).map((text) => ({ ...text, top: page.getHeight() - text.top }));
+    return readTexts(document, { content, resources, at: UNMOVED }).map((text) => ({
+      ...text,
+      top: page.getHeight() - text.top,
+    }));
   });
 }
 
@@ -137,14 +157,20 @@ function readGlyphs(document: PDFDocument, font: PDFDict): Map<string, string> {
   const list = decoded(document, font.get(PDFName.of('ToUnicode')));
   for (const [, first, last, character] of list.matchAll(/^<([0-9A-F]{4})> (?:<([0-9A-F]{4})> )?<([0-9A-F]{4})>$/gm))
     for (let glyph = number(first); glyph <= number(last ?? first); glyph++)
-      glyphs.set(glyph.toString(16).toUpperCase().padStart(4, '0'), String.fromCharCode(number(character) + glyph - number(first)));
+      glyphs.set(
+        glyph.toString(16).toUpperCase().padStart(4, '0'),
+        String.fromCharCode(number(character) + glyph - number(first)),
+      );
   return glyphs;
 }
 
 /** A PDF's title, its language, and the alternative texts of its tags. */
-export async function pdfNames(pdf: Uint8Array): Promise<{ title: string | undefined; language: string | undefined; alts: string[] }> {
+export async function pdfNames(
+  pdf: Uint8Array,
+): Promise<{ title: string | undefined; language: string | undefined; alts: string[] }> {
   const document = await PDFDocument.load(pdf, { updateMetadata: false });
-  const text = (value: unknown) => (value instanceof PDFString || value instanceof PDFHexString ? value.decodeText() : undefined);
+  const text = (value: unknown) =>
+    value instanceof PDFString || value instanceof PDFHexString ? value.decodeText() : undefined;
   const alts = document.context
     .enumerateIndirectObjects()
     .flatMap(([, object]) => (object instanceof PDFDict ? [object] : []))

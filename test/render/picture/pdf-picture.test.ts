@@ -29,11 +29,19 @@ it('a footer in a margin without room for a line is at the edge', () => {
   expect(roomOf('Page', 'footer')).toEqual([LEFT, RIGHT, 'bottom min(15pt,0px)']);
 });
 
-const PAPER = { paper: { width: 8, height: 10 }, margin: { top: 1, right: 1, bottom: 1, left: 1 }, preferCssPageSize: false };
+const PAPER = {
+  paper: { width: 8, height: 10 },
+  margin: { top: 1, right: 1, bottom: 1, left: 1 },
+  preferCssPageSize: false,
+};
 
 it.each([
   ['no rule', {}, { shrink: 1, contentWidth: 6, margins: { left: 1, right: 1, top: 1 } }],
-  ['margins of its own', { 'margin-left': '2in', 'margin-top': '48px' }, { contentWidth: 5, margins: { left: 2, right: 1, top: 0.5 } }],
+  [
+    'margins of its own',
+    { 'margin-left': '2in', 'margin-top': '48px' },
+    { contentWidth: 5, margins: { left: 2, right: 1, top: 0.5 } },
+  ],
   ['a margin that depends on the paper', { 'margin-left': '10%' }, { contentWidth: 6, margins: { left: 1 } }],
   ['a smaller size', { size: '4in 6in' }, { shrink: 1, contentWidth: 2, margins: { left: 3, right: 3, top: 3 } }],
   ['a larger size', { size: '16in 20in' }, { shrink: 2, contentWidth: 14, margins: { left: 0.5, top: 0.5 } }],

@@ -4,7 +4,11 @@ import { printStream } from '../../../src/render/picture/pdf-file.js';
 
 /** A browser that answers `IO.read` as given. */
 function aBrowser(read: () => unknown): CdpSession {
-  const answers: Record<string, () => unknown> = { 'Page.printToPDF': () => ({ stream: '1' }), 'IO.read': read, 'IO.close': () => ({}) };
+  const answers: Record<string, () => unknown> = {
+    'Page.printToPDF': () => ({ stream: '1' }),
+    'IO.read': read,
+    'IO.close': () => ({}),
+  };
   return { send: async (method: string) => answers[method]?.() } as unknown as CdpSession;
 }
 

@@ -41,7 +41,10 @@ const WHITE = [255, 255, 255];
  * @param how.ratio px per CSS px
  * @param how.tolerance per channel; 0: lossless
  */
-export async function judgeRows(content: Uint8Array, how: { ratio: number; tolerance: number; pageHeight?: number }): Promise<RowsVerdict> {
+export async function judgeRows(
+  content: Uint8Array,
+  how: { ratio: number; tolerance: number; pageHeight?: number },
+): Promise<RowsVerdict> {
   const picture = sharp(content, { limitInputPixels: false });
   const { width, height } = await picture.metadata();
   const column = { left: Math.floor(width / 2), top: 0, width: 1, height };
@@ -56,7 +59,8 @@ export async function judgeRows(content: Uint8Array, how: { ratio: number; toler
     if (how.pageHeight !== undefined && (row + 1) / how.ratio > how.pageHeight) continue;
     const seen = [0, 1, 2].map((channel) => data[row * 3 + channel] ?? -1);
     const shared = above !== below;
-    if (isBetween(seen, shared ? [rowColor(above), rowColor(below), WHITE] : [rowColor(above)], how.tolerance)) continue;
+    if (isBetween(seen, shared ? [rowColor(above), rowColor(below), WHITE] : [rowColor(above)], how.tolerance))
+      continue;
     wrong++;
     firstWrong ??= row;
   }

@@ -3,7 +3,14 @@ import { describe, expect, it, test } from 'vitest';
 import { defaultOptions } from '../../../src/contract/capture-request.js';
 import type { PaletteOption } from '../../../src/contract/palette.js';
 import { type Encoding, encodeStrips, encodingOf } from '../../../src/render/encode/encode.js';
-import { dithered, indexedBmp, indexedPng, isAllWhitePixels, trueColorBmp, withoutBmp } from '../../../src/render/encode/whole-picture.js';
+import {
+  dithered,
+  indexedBmp,
+  indexedPng,
+  isAllWhitePixels,
+  trueColorBmp,
+  withoutBmp,
+} from '../../../src/render/encode/whole-picture.js';
 import { finalShot } from '../../../src/render/picture/region-picture.js';
 
 const PNG = encodingOf(defaultOptions(), 'png');
@@ -44,7 +51,9 @@ async function rowsOf(content: Buffer): Promise<number[][][]> {
     .raw()
     .toBuffer({ resolveWithObject: true });
   const pixel = (at: number) => [...data.subarray(at * 3, at * 3 + 3)];
-  return Array.from({ length: info.height }, (_, y) => Array.from({ length: info.width }, (_, x) => pixel(y * info.width + x)));
+  return Array.from({ length: info.height }, (_, y) =>
+    Array.from({ length: info.width }, (_, x) => pixel(y * info.width + x)),
+  );
 }
 
 async function encoded(picture: Encodable, encoding: Partial<Encoding>): Promise<Buffer> {
@@ -85,10 +94,16 @@ describe('the colors of a palette', () => {
   });
 
   it.each(['none', 'floyd_steinberg', 'atkinson'] as const)('stay what they are with dither %s', async (dither) => {
-    const colors = [...MANY.slice(0, 30), '#ffffff', '#000000'].filter((color, index, all) => all.indexOf(color) === index);
+    const colors = [...MANY.slice(0, 30), '#ffffff', '#000000'].filter(
+      (color, index, all) => all.indexOf(color) === index,
+    );
     const pixels = colors.map((color) => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16)));
     const picture = await pixelsAsPng([pixels, pixels.toReversed(), pixels]);
-    expect(await rowsOf(await encoded(picture, { palette: palette(colors, dither) }))).toEqual([pixels, pixels.toReversed(), pixels]);
+    expect(await rowsOf(await encoded(picture, { palette: palette(colors, dither) }))).toEqual([
+      pixels,
+      pixels.toReversed(),
+      pixels,
+    ]);
   });
 });
 
@@ -131,7 +146,10 @@ describe('the server does other work', () => {
     ['a PNG is packed', () => indexedPng(indexed)],
     ['a BMP is packed', () => indexedBmp(indexed)],
     ['a BMP of all colors is written', () => trueColorBmp({ data: white, ...size })],
-    ['a picture is searched for content', () => isAllWhitePixels({ data: Buffer.from(white), info: { ...size, channels: 3 } }, 250)],
+    [
+      'a picture is searched for content',
+      () => isAllWhitePixels({ data: Buffer.from(white), info: { ...size, channels: 3 } }, 250),
+    ],
   ])('while %s', async (_, work) => {
     let [turns, ended] = [0, false];
     const other = (async () => {
@@ -156,8 +174,16 @@ describe('a file with a palette', () => {
     [['#000000', '#ffffff', '#ff0000'], 'srgb', 2],
     [MANY, 'srgb', 8],
   ] as const)('is a PNG of the least depth: %j', async (colors, space, bitsPerSample) => {
-    const content = await encoded(await plain(21, 13, '#808080'), { palette: palette(colors as PaletteOption['colors']) });
-    expect(await sharp(content).metadata()).toMatchObject({ format: 'png', width: 21, height: 13, space, bitsPerSample });
+    const content = await encoded(await plain(21, 13, '#808080'), {
+      palette: palette(colors as PaletteOption['colors']),
+    });
+    expect(await sharp(content).metadata()).toMatchObject({
+      format: 'png',
+      width: 21,
+      height: 13,
+      space,
+      bitsPerSample,
+    });
   });
 
   it.each([
@@ -168,7 +194,9 @@ describe('a file with a palette', () => {
     [MANY, 8, 256],
     [null, 24, 0],
   ])('is a BMP with as many bits as it needs: %j', async (colors, bits, count) => {
-    const noise = Buffer.from(Array.from({ length: 21 * 13 * 3 }, (_, index) => (index * 7_919 + (index % 13) * 104_729) % 256));
+    const noise = Buffer.from(
+      Array.from({ length: 21 * 13 * 3 }, (_, index) => (index * 7_919 + (index % 13) * 104_729) % 256),
+    );
     const picture = await asPng(sharp(noise, { raw: { width: 21, height: 13, channels: 3 } }));
     const chosen = colors === null ? null : palette(colors as PaletteOption['colors']);
     const bmp = await encoded(picture, { format: 'bmp', palette: chosen });
@@ -227,7 +255,9 @@ describe('a turned picture', () => {
   });
 
   it('keeps its transparent parts', async () => {
-    const picture = await asPng(sharp({ create: { width: 4, height: 2, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } } }));
+    const picture = await asPng(
+      sharp({ create: { width: 4, height: 2, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } } }),
+    );
     const content = await encoded(picture, { rotate: 90, transparent: true });
     expect(await sharp(content).metadata()).toMatchObject({ width: 2, height: 4, hasAlpha: true });
   });
@@ -246,7 +276,9 @@ test('a picture is judged as white before it gets its palette', async () => {
   expect(await wasWhite('#fff', { format: 'bmp' })).toBe(true);
   expect(await wasWhite('#ffffe0', { palette: palette(2, 'none') })).toBe(false);
   // Thin content, which the smaller picture lacks.
-  const thin = await pixelsAsPng(Array.from({ length: 400 }, (_, y) => Array.from({ length: 400 }, (_, x) => (x + y === 0 ? 0 : 255))));
+  const thin = await pixelsAsPng(
+    Array.from({ length: 400 }, (_, y) => Array.from({ length: 400 }, (_, x) => (x + y === 0 ? 0 : 255))),
+  );
   const resize = { width: 10, height: null, fit: 'inside' } as const;
   expect((await encodeStrips(thin, { ...PNG, resize, palette: palette(2) })).wasWhite).toBe(false);
 });
@@ -254,7 +286,10 @@ test('a picture is judged as white before it gets its palette', async () => {
 test('a picture that is too large for it is refused by the name of the option, and its size after resizing counts', async () => {
   const large = { ...(await plain(10, 10, '#fff')), width: 5_000, height: 5_001 };
   const refused = (encoding: Partial<Encoding>, path: string) =>
-    expect(encoded(large, encoding)).rejects.toMatchObject({ code: 'invalid_request', details: { issues: [{ path }] } });
+    expect(encoded(large, encoding)).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: { issues: [{ path }] },
+    });
   await refused({ palette: palette(2) }, 'palette');
   await refused({ rotate: 90 }, 'rotate');
   await refused({ format: 'bmp' }, 'format');
@@ -278,7 +313,12 @@ test('a file that is no BMP of this program is left as it is', async () => {
 
 /** Reads a BMP by its definition: rows from the bottom, padded to four bytes, of table indexes or of blue, green and red. */
 function bmpRows(bmp: Buffer): number[][][] {
-  const [start, width, height, bits] = [bmp.readUInt32LE(10), bmp.readUInt32LE(18), bmp.readUInt32LE(22), bmp.readUInt16LE(28)];
+  const [start, width, height, bits] = [
+    bmp.readUInt32LE(10),
+    bmp.readUInt32LE(18),
+    bmp.readUInt32LE(22),
+    bmp.readUInt16LE(28),
+  ];
   const rowBytes = Math.ceil((width * bits) / 32) * 4;
   const colorAt = (at: number) => [bmp[at + 2] ?? 0, bmp[at + 1] ?? 0, bmp[at] ?? 0];
   return Array.from({ length: height }, (_, y) => {

@@ -11,9 +11,14 @@ const browser = await browserOfFile();
 
 describe.concurrent('a picture of the view', () => {
   it.each(['png', 'webp'])("has the view's size at its density, as %s, read from the encoded bytes", async (format) => {
-    const picture = await take(browser, rowsPage(3_000), { format, viewport: { width: 400, height: 300, deviceScaleFactor: 2 } });
+    const picture = await take(browser, rowsPage(3_000), {
+      format,
+      viewport: { width: 400, height: 300, deviceScaleFactor: 2 },
+    });
     expect(await sharp(picture.content).metadata()).toMatchObject({ format, width: 800, height: 600 });
-    expect(await judgeRows(picture.content, { ratio: 2, tolerance: format === 'png' ? 0 : 40 })).toMatchObject({ wrong: 0 });
+    expect(await judgeRows(picture.content, { ratio: 2, tolerance: format === 'png' ? 0 : 40 })).toMatchObject({
+      wrong: 0,
+    });
     expect(picture).toMatchObject({ width: 800, height: 600 });
     const end = { scrollHeight: 3_000, stoppedReason: 'viewport', truncated: false };
     expect(picture.diagnostics).toEqual({ algorithm: 'native', sections: 1, deviceScaleFactor: 2, ...end });
@@ -29,10 +34,22 @@ describe.concurrent('a picture of an element', () => {
   it('is the whole first visible match, even if it is taller than the view, and nothing pinned covers it', async () => {
     const bar = '<div style="position:fixed;top:0;left:0;width:300px;height:40px;background:rgb(1,2,3)"></div>';
     const html = `<style>body{margin:0}</style>${bar}<p class=a hidden></p><div style="height:334px"></div><div class=a style="width:200px;margin-left:50px">${rowsPage(2_000)}</div><div class=a>second</div>`;
-    const picture = await take(browser, html, { selector: '.a', viewport: { width: 400, height: 600, deviceScaleFactor: 1.5 } });
-    expect(await judgeRows(picture.content, { ratio: 1.5, tolerance: 0 })).toMatchObject({ width: 300, height: 3_000, wrong: 0 });
+    const picture = await take(browser, html, {
+      selector: '.a',
+      viewport: { width: 400, height: 600, deviceScaleFactor: 1.5 },
+    });
+    expect(await judgeRows(picture.content, { ratio: 1.5, tolerance: 0 })).toMatchObject({
+      width: 300,
+      height: 3_000,
+      wrong: 0,
+    });
     expect((await blotOf(picture.content, [1, 2, 3])).pixels).toBe(0);
-    expect(picture.diagnostics).toMatchObject({ algorithm: 'element', stoppedReason: 'element', truncated: false, deviceScaleFactor: 1.5 });
+    expect(picture.diagnostics).toMatchObject({
+      algorithm: 'element',
+      stoppedReason: 'element',
+      truncated: false,
+      deviceScaleFactor: 1.5,
+    });
   });
 
   it('has pinned elements inside it once, even if it takes several sections', async () => {
@@ -42,12 +59,17 @@ describe.concurrent('a picture of an element', () => {
       expect(await blotOf(content, PINNED[name]), name).toMatchObject({ top, pixels: 2_400 });
   });
 
-  const mark = (style: string, attributes = 'class=a') => `<div ${attributes} style="background:rgb(1,2,3);${style}"></div>`;
+  const mark = (style: string, attributes = 'class=a') =>
+    `<div ${attributes} style="background:rgb(1,2,3);${style}"></div>`;
   const block = (rules: string) => mark(`width:200px;height:100px;${rules}`, '');
   const near = (style: string, left: number) =>
     `<!doctype html><style>body{margin:0}${style}</style><div style="width:1000px;height:9px"></div>${mark(`position:absolute;top:50px;left:${left}px;width:80px;height:40px`)}`;
   const PADDED = { padding: 30, wait_for_idle: false };
-  const padding = (width: number) => ({ width, height: 100, blot: { left: 30, top: 30, width: 80, height: 40, pixels: 3_200 } });
+  const padding = (width: number) => ({
+    width,
+    height: 100,
+    blot: { left: 30, top: 30, width: 80, height: 40, pixels: 3_200 },
+  });
 
   const outside = (left: number) => mark(`position:absolute;left:${left}px;top:-20px;width:100px;height:50px`);
   const slide = (attributes: string, color: string) =>
@@ -86,22 +108,46 @@ describe.concurrent('a picture of an element', () => {
       addEventListener('scroll', () => { clearTimeout(timer); timer = setTimeout(fill, ${waits}) })</script>`;
 
   it.each<[string, string, { width?: number; height?: number; blot: Partial<Blot> }, object?]>([
-    ['is complete when it is wider than the view', mark('width:1500px;height:50px'), { width: 1_500, blot: { pixels: 75_000 } }],
+    [
+      'is complete when it is wider than the view',
+      mark('width:1500px;height:50px'),
+      { width: 1_500, blot: { pixels: 75_000 } },
+    ],
     ['is padded within a page that is wider than the view', near('', 700), padding(140), PADDED],
     ['is padded within a page whose width cannot be seen', near('html{overflow-x:hidden}', 710), padding(120), PADDED],
     ['is padded within a page from right to left', near('html{direction:rtl}', -80), padding(140), PADDED],
-    ["is the part of it after the page's origin", outside(-9_999) + outside(-40), { width: 60, height: 30, blot: { pixels: 1_800 } }],
-    ['is scrolled to inside a box that shows another part, even if it is in the view', slides, { blot: { pixels: 30_000 } }],
+    [
+      "is the part of it after the page's origin",
+      outside(-9_999) + outside(-40),
+      { width: 60, height: 30, blot: { pixels: 1_800 } },
+    ],
+    [
+      'is scrolled to inside a box that shows another part, even if it is in the view',
+      slides,
+      { blot: { pixels: 30_000 } },
+    ],
     ['is not a match in a closed panel', precededBy('<div style="height:0;overflow:hidden">BOX</div>'), second],
     ['is not a slide of a carousel that is past', precededBy(carousel), second],
-    ['is not clipped to nothing', precededBy('<div style="position:absolute;left:300px;clip:rect(1px,1px,1px,1px)">BOX</div>'), second],
+    [
+      'is not clipped to nothing',
+      precededBy('<div style="position:absolute;left:300px;clip:rect(1px,1px,1px,1px)">BOX</div>'),
+      second,
+    ],
     ['is not clipped away along its path', precededBy('<div style="clip-path:inset(0 0 100%)">BOX</div>'), second],
     ['is not a dot for screen readers', precededBy(dot), second],
     ['is the first visible match, even if it is a thin rule', firstOf('height:1px', 'BOX'), first],
     ['is the first visible match, even if it is lower in a scroller', firstOf('height:40px', scroller), first],
-    ['is a match hung out of the box that clips', firstOf(hung, '<div style="height:0;overflow:hidden">BOX</div>'), first],
+    [
+      'is a match hung out of the box that clips',
+      firstOf(hung, '<div style="height:0;overflow:hidden">BOX</div>'),
+      first,
+    ],
     ['is a match in an inline element', firstOf('height:40px', '<span style="overflow:hidden">BOX</span>'), first],
-    ['is a match that is partly clipped', firstOf('height:40px', '<div style="height:10px;overflow:hidden">BOX</div>'), first],
+    [
+      'is a match that is partly clipped',
+      firstOf('height:40px', '<div style="height:10px;overflow:hidden">BOX</div>'),
+      first,
+    ],
     ['is the content of an element without a box', boxless(`<div class=a style="display:contents">${two}</div>`), both],
     ['is the content of a slot', boxless(`<x-a class=a style="display:contents">${two}</x-a>`), both],
     ['is the floating content of an empty box', boxless(floating), both],
@@ -111,10 +157,18 @@ describe.concurrent('a picture of an element', () => {
       boxless(`<div class=a><div style="position:fixed;top:50px;left:50px">${two}</div></div>`),
       both,
     ],
-    ['is the content that is seen of several', boxless(`<div class=a style="display:contents">${transparent}${two}</div>`), both],
+    [
+      'is the content that is seen of several',
+      boxless(`<div class=a style="display:contents">${transparent}${two}</div>`),
+      both,
+    ],
     ['is found in a scroller', deep, { height: 40, blot: { height: 40, left: 0, top: 0 } }],
     ['is found in a shadow tree', inShadow, { width: 800, height: 20, blot: { height: 20, width: 800 } }],
-    ['is found when it is pinned itself', mark('position:fixed;bottom:0;width:70px;height:30px'), { blot: { pixels: 2_100 } }],
+    [
+      'is found when it is pinned itself',
+      mark('position:fixed;bottom:0;width:70px;height:30px'),
+      { blot: { pixels: 2_100 } },
+    ],
     ['has the image that waits 250 ms for a pause in scrolling', awaited(250, 1), { blot: { pixels: 200 * 800 } }],
     ['has the images that wait 150 ms for a pause in scrolling', awaited(150, 12), { blot: { pixels: 2_400 * 800 } }],
   ])('%s', async (_title, html, { blot, ...size }, wish = {}) => {
@@ -174,7 +228,12 @@ describe.concurrent('a PDF', () => {
   const NARROW = { viewport: { width: 320, height: 2_000, deviceScaleFactor: 1 } };
 
   it('of a longer page, native, has as many pages as it needs', async () => {
-    const picture = await take(browser, rowsPage(20_000), { ...NARROW, format: 'pdf', full_page: true, full_page_algorithm: 'native' });
+    const picture = await take(browser, rowsPage(20_000), {
+      ...NARROW,
+      format: 'pdf',
+      full_page: true,
+      full_page_algorithm: 'native',
+    });
     expect((await sizes(picture.content)).map(([, height]) => height)).toEqual([19_200, 19_200]);
   });
 

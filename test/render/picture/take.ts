@@ -21,22 +21,35 @@ export async function take(
   browser: Browser,
   html: string,
   wire: Record<string, unknown>,
-  budget: { scrollMs?: number; pictureMs?: number; routes?: Record<string, string>; onEvents?: (names: string[]) => void } = {},
+  budget: {
+    scrollMs?: number;
+    pictureMs?: number;
+    routes?: Record<string, string>;
+    onEvents?: (names: string[]) => void;
+  } = {},
 ): Promise<Taken> {
   const wanted = options({ viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', ...wire });
   await using session = await aPageSession(browser, { html, options: wanted });
   using deadlines = new Deadlines({ timeout: 300_000, delay: 0 }, [session.lost]);
   const page = timedPage(session, deadlines);
-  const waitForIdle = () => session.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
+  const waitForIdle = () =>
+    session.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
   const [group] = groupPictures([{ name: null, all: null, options: wanted }]);
   if (group === undefined) throw new Error('no picture');
   const scrollWith = { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), waitForIdle };
-  const scroll = group.scrolls ? await deadlines.withBudgetPaused(() => scrollThrough(page, group.options, scrollWith)) : null;
-  if (wanted.selector !== null) await scrollToElement(page, wanted.selector, { deadline: monotonicNow() + 90_000, waitForIdle });
+  const scroll = group.scrolls
+    ? await deadlines.withBudgetPaused(() => scrollThrough(page, group.options, scrollWith))
+    : null;
+  if (wanted.selector !== null)
+    await scrollToElement(page, wanted.selector, { deadline: monotonicNow() + 90_000, waitForIdle });
   const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
   await stopForPictures(page, group, deadline);
   const events = budget.onEvents === undefined ? null : await watchLayout(session);
-  const picture = await takePicture(page, wanted, { deadline, scroll, encodes: new EncodeQueue(builtFile('picture-thread.js')) });
+  const picture = await takePicture(page, wanted, {
+    deadline,
+    scroll,
+    encodes: new EncodeQueue(builtFile('picture-thread.js')),
+  });
   if (events !== null) budget.onEvents?.(await events());
   return { ...picture, scroll };
 }
@@ -59,7 +72,8 @@ export function timedPage(session: PageSession, deadlines: Deadlines): TimedPage
 async function watchLayout({ cdp, mainFrameId: frameId }: PageSession): Promise<() => Promise<string[]>> {
   const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', { frameId, worldName: 'watch' });
   const run = async (expression: string) =>
-    (await cdp.send('Runtime.evaluate', { expression, contextId, awaitPromise: true, returnByValue: true })).result.value;
+    (await cdp.send('Runtime.evaluate', { expression, contextId, awaitPromise: true, returnByValue: true })).result
+      .value;
   const events = ['resize', 'transitionrun', 'animationstart'].map(
     (name) => `addEventListener('${name}', () => seen.push('${name}'), true);`,
   );
@@ -67,5 +81,6 @@ async function watchLayout({ cdp, mainFrameId: frameId }: PageSession): Promise<
     (width) => `matchMedia('(min-width: ${width}px)').addEventListener('change', () => seen.push('${width} px'));`,
   );
   await run(`globalThis.seen = []; ${events.join('')}${queries.join('')}`);
-  return async () => await run('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(seen))))');
+  return async () =>
+    await run('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(seen))))');
 }

@@ -36,7 +36,12 @@ describe('the layout of a page is not changed by its picture', () => {
     const styles =
       '<style>#b{transition:all .1s}@media(max-width:900px){#b{color:#fff;font-size:40px;animation:in 1s}}</style><p id=b>text</p>';
     const events: string[] = [];
-    await take(browser, WIDE_ONLY + styles, { viewport: VIEW, ...wire }, { onEvents: (names) => events.push(...names) });
+    await take(
+      browser,
+      WIDE_ONLY + styles,
+      { viewport: VIEW, ...wire },
+      { onEvents: (names) => events.push(...names) },
+    );
     expect(events).toEqual([]);
   });
 });
@@ -51,7 +56,13 @@ describe('a page that is wider or zoomed', () => {
       viewport: { width: 800, height: 600, deviceScaleFactor: 1.5 },
     });
     const of = (color: [number, number, number]) => blotOf(content, color);
-    expect(await of([255, 0, 0])).toMatchObject({ left: 0, top: 0, width: 1_050, height: 1_350, pixels: 1_050 * 1_350 });
+    expect(await of([255, 0, 0])).toMatchObject({
+      left: 0,
+      top: 0,
+      width: 1_050,
+      height: 1_350,
+      pixels: 1_050 * 1_350,
+    });
     expect(await of([0, 255, 0])).toMatchObject({ left: 1_050, width: 1_050, pixels: 1_050 * 1_350 });
     expect(await of([0, 0, 255])).toMatchObject({ left: 2_100, width: 1_050, pixels: 1_050 * 1_350 });
   });
@@ -73,7 +84,8 @@ it.each([
   [1, { width: 41, height: 21 }, { left: 0, top: 0, width: 41, height: 21 }],
   [2, { width: 82, height: 42 }, { left: 0, top: 0, width: 82, height: 42 }],
 ])('an element between whole px has all of its borders at density %s', async (deviceScaleFactor, size, border) => {
-  const style = 'position:absolute;left:20.3px;top:10.3px;width:38.4px;height:18.4px;border:1px solid red;background:#00f';
+  const style =
+    'position:absolute;left:20.3px;top:10.3px;width:38.4px;height:18.4px;border:1px solid red;background:#00f';
   const html = `<!doctype html><style>body{margin:0}#a{${style}}</style><div id=a></div>`;
   const { content } = await take(browser, html, { selector: '#a', viewport: { ...VIEW, deviceScaleFactor } });
   expect(await sharp(content).metadata()).toMatchObject(size);

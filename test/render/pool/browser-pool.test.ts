@@ -32,7 +32,11 @@ describe('a page session', () => {
   });
 
   it('opened in advance takes another size, scheme and motion', async () => {
-    await using other = await visit(test, site.url, { viewport: { width: 500, height: 400 }, dark_mode: true, reduce_motion: false });
+    await using other = await visit(test, site.url, {
+      viewport: { width: 500, height: 400 },
+      dark_mode: true,
+      reduce_motion: false,
+    });
     expect(await other.page.evaluate(lookAround)).toMatchObject({ view: [500, 400, 2], dark: true, still: false });
   });
 
@@ -72,7 +76,9 @@ describe('a page session', () => {
 it('an acquire whose signal has aborted throws internal_error 503 and leaves nothing open', async () => {
   await using own = await aPool();
   const refused = { code: 'internal_error', status: 503 };
-  await expect(own.pool.acquire(someOptions(), AbortSignal.abort(new Error('too late')))).rejects.toMatchObject(refused);
+  await expect(own.pool.acquire(someOptions(), AbortSignal.abort(new Error('too late')))).rejects.toMatchObject(
+    refused,
+  );
   const soon = new AbortController();
   const waiting = own.pool.acquire(someOptions({ locale: 'fr-FR' }), soon.signal);
   soon.abort(new Error('changed my mind'));

@@ -106,7 +106,11 @@ export async function aPool(options: Partial<PoolOptions> = {}) {
 export const NEVER = new AbortController().signal;
 
 /** Opens a page for these fields of a request, at the URL if there is one; its block releases it. */
-export async function visit({ pool }: Pick<TestPool, 'pool'>, url: string | null, fields: Record<string, unknown> = {}) {
+export async function visit(
+  { pool }: Pick<TestPool, 'pool'>,
+  url: string | null,
+  fields: Record<string, unknown> = {},
+) {
   const lease = await pool.acquire(someOptions(fields), AbortSignal.timeout(HOLDS_MAX_MS));
   const { page } = lease.session;
   if (url !== null) await page.goto(url);

@@ -98,7 +98,10 @@ describe.runIf(ANY_BROWSER.drawsOnDemand)('a browser that draws on demand', () =
     const lease = await visit(test, null);
     await lease.page.goto(`${site.url}/busy`, { waitUntil: 'commit' });
     // The loop has begun once the page no longer answers.
-    await until(async () => (await Promise.race([lease.page.title(), new Promise((resolve) => setTimeout(resolve, 500, null))])) === null);
+    await until(
+      async () =>
+        (await Promise.race([lease.page.title(), new Promise((resolve) => setTimeout(resolve, 500, null))])) === null,
+    );
     await lease.release();
     await using next = await visit(test, site.url);
     expect((await next.session.cdp.send('Page.captureScreenshot', { format: 'png' })).data).not.toBe('');
@@ -107,7 +110,9 @@ describe.runIf(ANY_BROWSER.drawsOnDemand)('a browser that draws on demand', () =
 
   it('repeats a capture whose frame never ends, in a browser that draws by itself', async () => {
     await using rig = await openRig({ framesOnDemand: true });
-    const { content, warnings } = await rig.capture(`${site.url}/stuck`, { viewport: { width: 400, height: 300, deviceScaleFactor: 1 } });
+    const { content, warnings } = await rig.capture(`${site.url}/stuck`, {
+      viewport: { width: 400, height: 300, deviceScaleFactor: 1 },
+    });
     const { data } = await sharp(content).removeAlpha().raw().toBuffer({ resolveWithObject: true });
     expect([...data.subarray(3 * (400 * 50 + 100)).subarray(0, 3)]).toEqual([0, 0, 0]);
     expect(warnings).toEqual([]);

@@ -37,7 +37,9 @@ function guard(memoryBytes: number, ...browsers: number[][]) {
   return seen;
 }
 
-it('the largest process ends while all together use more than the budget, and then no other', { timeout: 120_000 }, async () => {
+it('the largest process ends while all together use more than the budget, and then no other', {
+  timeout: 120_000,
+}, async () => {
   const [small, large, other] = await Promise.all([aProcess(1), aProcess(450 * MiB), aProcess(300 * MiB)]);
   const seen = guard(process.memoryUsage.rss() + 700 * MiB, [small, large], [other]);
   // Its capture may have used no more than was reserved for it, so it is repeated.

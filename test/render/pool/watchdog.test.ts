@@ -6,12 +6,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { processesNaming, processGroup, readProcess, roleOf } from '../../../src/render/launch/process-table.js';
-import { ownedName, profilesRoot, sweepAbandoned, sweepProfiles, sweepTemporary } from '../../../src/render/launch/profile-dir.js';
+import {
+  ownedName,
+  profilesRoot,
+  sweepAbandoned,
+  sweepProfiles,
+  sweepTemporary,
+} from '../../../src/render/launch/profile-dir.js';
 import { SharedLoss } from '../../../src/render/page-session.js';
 import type { PageLease } from '../../../src/render/pool/browser-pool.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { EACH_KIND } from '../install/any-browser.js';
-import { aPool, aSite, browserPids, NEVER, serverProgram, someOptions, type TestPool, until, visit } from './fixture.js';
+import {
+  aPool,
+  aSite,
+  browserPids,
+  NEVER,
+  serverProgram,
+  someOptions,
+  type TestPool,
+  until,
+  visit,
+} from './fixture.js';
 
 /** The promises are 2 to 3 s, and the trials hold them; here the machine may be busy with anything. */
 const GENEROUS_MS = 20_000;
@@ -23,7 +39,9 @@ const LAYERS = `<!doctype html><title>layers</title><body>${'<i></i>'.repeat(400
   (function draw() { document.body.style.paddingTop = (turn++ % 9) + 'px'; requestAnimationFrame(draw) })()
 </script>`;
 
-const site = await ofFile(aSite({ '/layers': LAYERS, '/busy': '<!doctype html><title>busy</title><script>for (;;) {}</script>' }));
+const site = await ofFile(
+  aSite({ '/layers': LAYERS, '/busy': '<!doctype html><title>busy</title><script>for (;;) {}</script>' }),
+);
 /** One browser with one page: many tests leave it, or its successor, as they found it. */
 const shared = await ofFile(aPool());
 
@@ -90,7 +108,9 @@ it('a capture that ends before the next check finds out that its browser has los
   expect(lease.session.lost.aborted).toBe(false);
   const [service = 0] = membersOf(lease.browser, 'network.mojom.NetworkService');
   const asked = once(silent, 'request');
-  const failed = lease.page.goto(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/`).catch((error: Error) => error);
+  const failed = lease.page
+    .goto(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/`)
+    .catch((error: Error) => error);
   await asked;
   process.kill(service, 'SIGKILL');
   expect(await failed).toBeInstanceOf(Error);
@@ -139,7 +159,8 @@ it.each(EACH_KIND)(
     const browsers = browserPids(test.runDir);
     const leases = await Promise.all([visit(test, null), visit(test, site.url)]);
     await leases[0]?.page.goto(`${site.url}/layers`, { waitUntil: 'commit' });
-    for (const lease of leases) expect(await lossOf(lease)).toMatchObject({ ...CRASHED, cause: expect.any(SharedLoss) });
+    for (const lease of leases)
+      expect(await lossOf(lease)).toMatchObject({ ...CRASHED, cause: expect.any(SharedLoss) });
     await Promise.all(leases.map((lease) => lease.release()));
     expect(browserPids(test.runDir)).toEqual(browsers);
     await using next = await visit(test, site.url);

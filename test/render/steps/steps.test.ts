@@ -57,7 +57,9 @@ it.concurrent('types, presses, checks, selects, clicks and hovers in order, by e
 });
 
 it.concurrent('scrolls to an element, and leaves it there for a picture of the view', async () => {
-  const url = page('<div style="height:3000px"></div><div id="low" style="height:600px;background:rgb(0,128,0)"></div>');
+  const url = page(
+    '<div style="height:3000px"></div><div id="low" style="height:600px;background:rgb(0,128,0)"></div>',
+  );
   const { content } = await rig.capture(url, { steps: [{ action: 'scroll_to', selector: '#low' }] });
   expect(await colorAt(content, 400, 300)).toBe('008000');
 });
@@ -105,7 +107,9 @@ it.concurrent('waits for the requests of a step before the next one', async () =
 
 it.concurrent('waits for the page that a form leads to, and that a script leads to after its request', async () => {
   const inAWhile = (answer: () => void) => void setTimeout(answer, 400);
-  site.route('/checked', (_request, response) => inAWhile(() => response.writeHead(303, { location: '/inside' }).end()));
+  site.route('/checked', (_request, response) =>
+    inAWhile(() => response.writeHead(303, { location: '/inside' }).end()),
+  );
   site.route('/session', (_request, response) => inAWhile(() => response.end()));
   page('<h1>Inside</h1>', '', '/inside');
   const login = page(
@@ -113,7 +117,8 @@ it.concurrent('waits for the page that a form leads to, and that a script leads 
     `document.querySelector('a').onclick = async () => { await fetch('/session'); location.href = '/checked' }`,
   );
   const tell = evaluate('document.body.append("evaluated at " + location.pathname)');
-  for (const selector of ['button', 'a']) await shows(login, [type('input', 'Ada'), click(selector), tell], ['evaluated at /inside']);
+  for (const selector of ['button', 'a'])
+    await shows(login, [type('input', 'Ada'), click(selector), tell], ['evaluated at /inside']);
 });
 
 it.concurrent('types with keys, after it has cleared the field, and puts in what has no keys', async () => {
@@ -131,7 +136,13 @@ it.concurrent('types with keys, after it has cleared the field, and puts in what
       state.textContent = [target.textContent, long.value.length, keys.long > 40, rich.textContent, day.value, joined.value].join('|');
     };`,
   );
-  const fields = { '#long': '😀'.repeat(500), '#rich': 'new é', 'text=Day': '2026-01-02', '#joined': 'one\ntwo', '#search': 'Main' };
+  const fields = {
+    '#long': '😀'.repeat(500),
+    '#rich': 'new é',
+    'text=Day': '2026-01-02',
+    '#joined': 'one\ntwo',
+    '#search': 'Main',
+  };
   const steps = Object.entries(fields).map(([selector, text]) => type(selector, text));
   await shows(url, [...steps, click('li')], ['Main Street|1000|false|new é|2026-01-02|one two']);
 });
@@ -139,16 +150,24 @@ it.concurrent('types with keys, after it has cleared the field, and puts in what
 it.concurrent('follows links, forms and go_to to the page that they lead to, even if a page asks whether to leave it', async () => {
   page('<h1>Second page</h1><form action="/third"><input name="q"></form>', '', '/second');
   page('<h1>Third page</h1>', 'document.querySelector("h1").textContent += location.search', '/third');
-  const first = page('<a href="/second">Next</a>', 'onbeforeunload = (event) => { event.preventDefault(); return "no" }');
+  const first = page(
+    '<a href="/second">Next</a>',
+    'onbeforeunload = (event) => { event.preventDefault(); return "no" }',
+  );
   const steps = [click('text=Next'), type('input', 'x'), press('Enter', 'input'), waitFor({ url: '/third*' })];
   expect((await shows(first, steps, ['Third page?q=x'])).finalUrl).toBe(site.url('/third?q=x'));
-  for (const url of [other.url('/static'), `${first}#part`]) expect((await shows(first, [goTo(url)], [])).finalUrl).toBe(url);
+  for (const url of [other.url('/static'), `${first}#part`])
+    expect((await shows(first, [goTo(url)], [])).finalUrl).toBe(url);
 });
 
 it.concurrent.each([
   ['an alert and a confirmation', 'alert(1); p.textContent = confirm("sure?") ? "yes" : "no"', 'no'],
   ['a new window', 'const w = open("/second"); p.textContent = "opened"', 'opened'],
-  ['a link to a new window', 'const a = make("a", { href: "/second", target: "_blank" }); a.click(); p.textContent = "asked"', 'asked'],
+  [
+    'a link to a new window',
+    'const a = make("a", { href: "/second", target: "_blank" }); a.click(); p.textContent = "asked"',
+    'asked',
+  ],
   ['a download', 'location.href = "/download"; p.textContent = "downloads"', 'downloads'],
   ['a page without content', 'location.href = "/no-content"; p.textContent = "nothing new"', 'nothing new'],
   ['a file chooser', 'make("input", { type: "file" }).click(); p.textContent = "chooses"', 'chooses'],

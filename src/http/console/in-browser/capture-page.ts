@@ -64,7 +64,8 @@ function showSet(form: HTMLFormElement): void {
 }
 
 function isSet(control: Control): boolean {
-  if (control instanceof HTMLInputElement && control.type === 'checkbox') return control.checked !== (control.dataset.default === 'on');
+  if (control instanceof HTMLInputElement && control.type === 'checkbox')
+    return control.checked !== (control.dataset.default === 'on');
   return control.value.trim() !== '';
 }
 
@@ -171,7 +172,8 @@ function followForm(form: HTMLFormElement, preview: (body: string) => void): () 
       if (text !== undefined) code.textContent = text;
     }
     const [said, problem] = [document, next].map((each) => each.getElementById('snippet-problem'));
-    if (said && problem && said.textContent !== problem.textContent) said.replaceChildren(...problem.cloneNode(true).childNodes);
+    if (said && problem && said.textContent !== problem.textContent)
+      said.replaceChildren(...problem.cloneNode(true).childNodes);
     if (problem?.textContent.trim() === '' && hasTarget(form)) preview(next.getElementById('curl')?.textContent ?? '');
   };
   const changed = () => {
@@ -252,7 +254,9 @@ function line(text: string): HTMLElement {
 /** Sends the form to another page of the console. @returns null if it cannot be read */
 async function send(form: HTMLFormElement, path: string, signal: AbortSignal): Promise<Document | null> {
   try {
-    const body = new URLSearchParams([...new FormData(form)].map(([name, value]): [string, string] => [name, String(value)]));
+    const body = new URLSearchParams(
+      [...new FormData(form)].map(([name, value]): [string, string] => [name, String(value)]),
+    );
     const response = await fetch(path, { method: 'POST', body, signal, headers: { accept: 'text/html' } });
     return response.ok ? new DOMParser().parseFromString(await response.text(), 'text/html') : null;
   } catch {

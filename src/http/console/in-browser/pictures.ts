@@ -39,7 +39,12 @@ function zoomable(viewer: HTMLElement): void {
     const next = by > 0 ? STEPS.find((each) => each > now * 1.01) : STEPS.findLast((each) => each < now * 0.99);
     if (next !== undefined) zoom(next);
   };
-  const deeds: Record<string, () => void> = { in: () => step(1), out: () => step(-1), fit: () => zoom(null), full: () => zoom(1) };
+  const deeds: Record<string, () => void> = {
+    in: () => step(1),
+    out: () => step(-1),
+    fit: () => zoom(null),
+    full: () => zoom(1),
+  };
   const keys: Record<string, string> = { '+': 'in', '=': 'in', '-': 'out', '0': 'fit', '1': 'full' };
   tools.addEventListener('click', ({ target }) => deeds[(target as HTMLElement).dataset.zoom ?? '']?.());
   frame.addEventListener('keydown', (event) => {
@@ -68,7 +73,10 @@ function zoomable(viewer: HTMLElement): void {
   image.addEventListener('click', ({ clientX, clientY }) => {
     if (dragged) return;
     const { left, top } = frame.getBoundingClientRect();
-    zoom(viewer.hasAttribute('data-zoomed') ? null : Math.max(1, factor() * 2), { x: clientX - left, y: clientY - top });
+    zoom(viewer.hasAttribute('data-zoomed') ? null : Math.max(1, factor() * 2), {
+      x: clientX - left,
+      y: clientY - top,
+    });
   });
 }
 

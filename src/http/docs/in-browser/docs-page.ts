@@ -18,7 +18,8 @@ const current = contents?.querySelector('[aria-current]');
 if (contents && current instanceof HTMLElement) contents.scrollTop = current.offsetTop - contents.clientHeight / 3;
 
 addEventListener('keydown', (event) => {
-  const isTyping = event.target instanceof Element && event.target.closest('input, textarea, select, [contenteditable]') !== null;
+  const isTyping =
+    event.target instanceof Element && event.target.closest('input, textarea, select, [contenteditable]') !== null;
   if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   document.querySelector<HTMLInputElement>('input[type=search]')?.focus();

@@ -108,7 +108,11 @@ function isShade(sheet: HTMLElement): boolean {
 function wordsAround(sheet: HTMLElement) {
   const found = { above: false, below: false };
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let looked = 0; looked < TEXTS_LOOKED_AT && texts.nextNode() !== null && !(found.above && found.below); looked++) {
+  for (
+    let looked = 0;
+    looked < TEXTS_LOOKED_AT && texts.nextNode() !== null && !(found.above && found.below);
+    looked++
+  ) {
     const { parentElement: word, nodeValue } = texts.currentNode;
     if (word === null || (nodeValue ?? '').trim() === '' || !isShown(word)) continue;
     const hit = elementHitAt(texts.currentNode);

@@ -1,7 +1,16 @@
 import { adopt, all, keepAdopted, sheetOf } from '../dom.js';
 import { cachedNames } from '../dom-cache.js';
 import { hide, hideBackdrops } from './dismiss.js';
-import { bannerTabs, boxesByName, boxesOnTop, documentAsBanner, findBanners, hasFrameOnTop, isPageItself, isShown } from './overlays.js';
+import {
+  bannerTabs,
+  boxesByName,
+  boxesOnTop,
+  documentAsBanner,
+  findBanners,
+  hasFrameOnTop,
+  isPageItself,
+  isShown,
+} from './overlays.js';
 
 export interface BannerInspection {
   ids: string[];
@@ -92,7 +101,8 @@ export function hidingRules(): string[] {
 function sparePage(sheet: CSSStyleSheet): void {
   for (let at = sheet.cssRules.length - 1; at >= 0; at--) {
     const rule = sheet.cssRules[at];
-    if (rule instanceof CSSStyleRule && all(rule.selectorText).some((match) => isShown(match) && isPageItself(match))) sheet.deleteRule(at);
+    if (rule instanceof CSSStyleRule && all(rule.selectorText).some((match) => isShown(match) && isPageItself(match)))
+      sheet.deleteRule(at);
   }
 }
 

@@ -23,7 +23,8 @@ const GRID_X = [0.04, 0.25, 0.5, 0.75, 0.96];
 const GRID_Y = [0.03, 0.14, 0.3, 0.5, 0.7, 0.86, 0.97];
 const CONTROLS = 'button, a, [role="button"], input[type="button"], input[type="submit"]';
 /** Clickable elements other than standard controls. */
-const CLICKABLE = '[onclick], [tabindex="0"], [class*="btn" i], [class*="button" i], [class*="close" i], [class*="dismiss" i]';
+const CLICKABLE =
+  '[onclick], [tabindex="0"], [class*="btn" i], [class*="button" i], [class*="close" i], [class*="dismiss" i]';
 /** Fields for typing, as in a login, a newsletter or a search. A banner has none. */
 const TEXT_FIELDS =
   'textarea, input:not([type]), input[type="text"], input[type="email"], input[type="password"], input[type="tel"], input[type="search"]';
@@ -34,7 +35,8 @@ const NAMED =
 const MAIN = 'main, [role="main"]';
 const LABELLED = '[aria-label*="cookie" i]';
 const NAMES = /cookie|consent|gdpr|privacy-b/i;
-const NAMED_AS_BANNER = /banner|notice|bar\b|popup|pop-up|modal|dialog|overlay|consent|message|msg|alert|law|wall|layer|box|info|gdpr/i;
+const NAMED_AS_BANNER =
+  /banner|notice|bar\b|popup|pop-up|modal|dialog|overlay|consent|message|msg|alert|law|wall|layer|box|info|gdpr/i;
 
 /** The banners among boxes, by default those in view; outermost ones only. */
 export function findBanners(boxes = [...boxesOnTop(), ...boxesByName()]): Banner[] {
@@ -92,7 +94,10 @@ const ROOT_TEXT_MAX = 20_000;
 /** Small controls at the edges of the view that open a banner again. */
 export function bannerTabs(): HTMLElement[] {
   const along = (size: number) =>
-    Array.from({ length: Math.min(Math.ceil(size / EDGE_STEP_PX), EDGE_STEPS_MAX) }, (_, n) => (n + 0.5) * EDGE_STEP_PX);
+    Array.from(
+      { length: Math.min(Math.ceil(size / EDGE_STEP_PX), EDGE_STEPS_MAX) },
+      (_, n) => (n + 0.5) * EDGE_STEP_PX,
+    );
   const points = EDGE_DISTANCES_PX.flatMap((far) => [
     ...along(innerWidth).flatMap((x): Point[] => [
       [x, far],
@@ -108,7 +113,8 @@ export function bannerTabs(): HTMLElement[] {
 
 function isBannerTab(box: HTMLElement): boolean {
   const { width, height } = box.getBoundingClientRect();
-  if (width > TAB_MAX_PX.width || height > TAB_MAX_PX.height || getComputedStyle(box).position !== 'fixed') return false;
+  if (width > TAB_MAX_PX.width || height > TAB_MAX_PX.height || getComputedStyle(box).position !== 'fixed')
+    return false;
   const controls = deepControls(box);
   if (controls.length > 2 || controls.some(leadsAway)) return false;
   const isControl = controls.length > 0 || matches(box, CONTROLS) || getComputedStyle(box).cursor === 'pointer';
@@ -139,7 +145,8 @@ function deepestAt(x: number, y: number): Element | null {
 
 /** Whether a custom element renders a banner in a closed shadow root, outside its own box. Only its name can be read. */
 function hasClosedShadowBanner(element: Element): boolean {
-  if (element.shadowRoot !== null || element.childNodes.length > 0 || element.getBoundingClientRect().height >= 2) return false;
+  if (element.shadowRoot !== null || element.childNodes.length > 0 || element.getBoundingClientRect().height >= 2)
+    return false;
   const name = `${element.localName} ${element.id} ${element.getAttribute('class') ?? ''}`;
   return /cookie|consent|gdpr/i.test(name) && NAMED_AS_BANNER.test(name);
 }
@@ -173,7 +180,9 @@ function isAppShell(element: HTMLElement): boolean {
 export function isPageItself(element: Element): boolean {
   if (overlayAncestor(element) !== null) return false;
   const root = documentProperty('documentElement');
-  return matches(element, MAIN) || element.querySelector(MAIN) !== null || (root !== null && !hasContent(root, element));
+  return (
+    matches(element, MAIN) || element.querySelector(MAIN) !== null || (root !== null && !hasContent(root, element))
+  );
 }
 
 /** Boxes in normal flow whose names suggest a banner. */
@@ -196,7 +205,8 @@ export function boxesByName(): HTMLElement[] {
 /** Whether the element is part of the page's own content, next to headings and paragraphs. */
 function isProse(element: HTMLElement): boolean {
   if (element.closest('article, main, [role="main"], pre, code, figure, blockquote') !== null) return true;
-  for (let at = element.previousElementSibling; at !== null; at = at.previousElementSibling) if (matches(at, 'h1, h2, h3, p')) return true;
+  for (let at = element.previousElementSibling; at !== null; at = at.previousElementSibling)
+    if (matches(at, 'h1, h2, h3, p')) return true;
   return false;
 }
 
@@ -211,7 +221,9 @@ function asBanner(element: HTMLElement): Banner | null {
 }
 
 function isNamedForConsent(frame: Element): boolean {
-  return CONSENT_FRAME.test(['src', 'id', 'name', 'title', 'class'].map((name) => frame.getAttribute(name) ?? '').join(' '));
+  return CONSENT_FRAME.test(
+    ['src', 'id', 'name', 'title', 'class'].map((name) => frame.getAttribute(name) ?? '').join(' '),
+  );
 }
 
 /** URLs of frames whose documents were read and are banners. */
@@ -236,7 +248,11 @@ function readBanner(element: HTMLElement): Banner | null {
   const text = deepText(element);
   const isNamed = NAMES.test(`${element.id} ${element.getAttribute('class') ?? ''}`);
   if (text.length < 10 || text.length > BANNER_TEXT_MAX || !(isNamed || talksOfConsent(text))) return null;
-  const controls = deepControls(element).map((control) => ({ control, label: labelOf(control), away: leadsAway(control) }));
+  const controls = deepControls(element).map((control) => ({
+    control,
+    label: labelOf(control),
+    away: leadsAway(control),
+  }));
   const labels = controls.map(({ label }) => label);
   const answers = controls.filter(({ label, away }) => !away || !SETTINGS_LABEL.test(label)).map(({ label }) => label);
   if (!asksForConsent(ownWords(text, labels), answers, isNamed)) return null;

@@ -42,7 +42,10 @@ export function answerPlatform({ popup, answer }: TimeLimits): Promise<PlatformA
     });
     prompt.initialize(CONFIG, {
       autoconsent: [],
-      compact: filterCompactRules(rules as unknown as IndexedCMPRuleset, { url: location.href, mainFrame: window.top === window }),
+      compact: filterCompactRules(rules as unknown as IndexedCMPRuleset, {
+        url: location.href,
+        mainFrame: window.top === window,
+      }),
     });
   });
 }
@@ -65,5 +68,13 @@ const CONFIG = {
   // Its heuristics for unknown banners may click a button that accepts.
   heuristicMode: 'off' as const,
   enableHeuristicDetection: false,
-  logs: { lifecycle: false, rulesteps: false, detectionsteps: false, evals: false, errors: false, messages: false, waits: false },
+  logs: {
+    lifecycle: false,
+    rulesteps: false,
+    detectionsteps: false,
+    evals: false,
+    errors: false,
+    messages: false,
+    waits: false,
+  },
 };

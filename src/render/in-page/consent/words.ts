@@ -153,7 +153,8 @@ export function asksForConsent(words: string, labels: readonly string[], isNamed
   const refuses = (label: string) => REFUSAL.test(label) && !DECLINES_OFFER.test(label);
   const agrees = (label: string) => AGREES.test(label) && !refuses(label);
   const answers = short.some((label) => agrees(label) || refuses(label));
-  if ((isNamed || ABOUT_DATA.test(words)) && !FOR_SALE.test(words) && short.some(agrees) && short.some(refuses)) return true;
+  if ((isNamed || ABOUT_DATA.test(words)) && !FOR_SALE.test(words) && short.some(agrees) && short.some(refuses))
+    return true;
   if (!ABOUT_COOKIES.test(words)) return ABOUT_CONSENT.test(words) && answers;
   const isAboutSite = SITE_COOKIE_USE.test(words) || ABOUT_CONSENT.test(words);
   if (FOR_SALE.test(words)) return isAboutSite && answers;
