@@ -6,6 +6,7 @@ import {
   flatTreeChildren,
   hasVisibleStyle,
   isPage,
+  matches,
   pageBoxes,
   pageScroller,
 } from './dom.js';
@@ -94,9 +95,16 @@ function listsBeside(): HTMLElement[] {
     const isBeside = main.some(
       (box) => top < box.bottom && bottom > box.top && (left >= box.right - 1 || right <= box.left + 1),
     );
-    if (isBeside && found.length < LISTS_MAX && mayScroll(element)) found.push(element);
+    if (isBeside && found.length < LISTS_MAX && mayScroll(element) && !isMenu(element)) found.push(element);
   });
   return found;
+}
+
+/** Whether a box is a menu that stays beside the content, such as the chapters of a book: a full page is no longer for it. */
+function isMenu(element: HTMLElement): boolean {
+  const stays = (one: Element) =>
+    matches(one, 'nav,[role="navigation"]') || /fixed|sticky/.test(getComputedStyle(one).position);
+  return ancestry(element).some(stays);
 }
 
 /**
@@ -249,6 +257,7 @@ function mainScroller(refused: ReadonlySet<Element>): HTMLElement | null {
     // A narrow list, as of a mail client, is expanded if nothing wider scrolls.
     const weight = width * height * Math.min(hidden, 20 * innerHeight) * (isMain(element) ? 1_000 : 1);
     if (weight <= most || refused.has(element) || !mayScroll(element)) return;
+    if (!isMain(element) && isMenu(element)) return;
     most = weight;
     best = element;
   });

@@ -44,6 +44,10 @@ const ownBar = page(
   `<div id=s>${SHELL_ROWS}${END}<div class="ps__rail-y"></div></div>`,
 );
 const narrow = page(`${FIXED}#s{height:100%;width:120px;overflow:auto}`, list);
+const chapters = page(
+  'nav{position:fixed;top:0;bottom:0;width:200px;overflow:auto}p{margin-left:220px}',
+  `<nav>${SHELL_ROWS}</nav><p>A short page</p>`,
+);
 const mail = (css: string) =>
   page(
     `${FIXED}#s,#t{position:absolute;top:0;bottom:0;overflow:auto}#s{width:120px}#t{left:120px;right:0}${css}`,
@@ -105,6 +109,7 @@ it.concurrent.each<[string, string, number, Partial<Blot>?, Parameters<typeof bl
     3_240,
     { top: 3_200, height: 40, width: 120 },
   ],
+  ['the chapters beside a short page of a book are unchanged', chapters, VIEW_PX],
   ['a list beside the content that scrolls is expanded', mail(''), 4_000, { top: 3_200, height: 40, width: 120 }],
   ['a scroller beside a frame that cannot be expanded is expanded', frameBeside, 3_200],
   ['a frame that does not scroll is unchanged', inFrame(`<style>html{overflow:hidden}</style>${SHELL_ROWS}`), VIEW_PX],
