@@ -18,7 +18,8 @@ import { firstOf, type TrialResult } from './trial-result.js';
 type State = ReturnType<typeof state>;
 
 const AT_ONCE = 4;
-const BROWSERS = 2;
+/** With frames on demand, each slot has a browser of its own. */
+const BROWSERS = 4;
 const GROWTH = 1.1;
 /** As reported by the kernel in `/proc/net/tcp`. */
 const TCP_ESTABLISHED = '01';

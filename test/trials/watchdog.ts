@@ -25,7 +25,8 @@ const VICTIMS: Victim[] = ['browser', 'zygote', 'network', 'renderer'];
 const KINDS: Kind[] = VICTIMS.flatMap((victim) =>
   (['SIGKILL', 'SIGSTOP'] as const).map((signal) => ({ victim, signal })),
 );
-const BROWSERS = 2;
+/** With frames on demand, each slot has a browser of its own. */
+const BROWSERS = 4;
 const AT_ONCE = 4;
 /** Each page's last image takes so long: all are under way when the signal comes. */
 const PAGE_MS = 900;
