@@ -95,7 +95,11 @@ function addList(keys: Command): void {
         table(
           ['id', 'label', 'account', 'scopes', 'secret', 'state', 'links this month'],
           rows.map((row) => [
-            ...[row.id, printable(row.label), row.account, row.scopes.join(' '), `${row.prefix}…`],
+            row.id,
+            printable(row.label),
+            row.account,
+            row.scopes.join(' '),
+            `${row.prefix}…`,
             row.revoked_at === null ? 'active' : 'revoked',
             row.links_limit === null ? String(row.link_credits) : `${row.link_credits} of ${row.links_limit}`,
           ]),

@@ -143,7 +143,10 @@ export async function renewKey(queries: Queries, vault: Vault): Promise<void> {
     const place = placeOf.signing(row.keyId);
     const again = (sealed: Buffer | null) => (sealed === null ? null : vault.seal(vault.open(sealed, place), place));
     await queries.run('UPDATE signing_secrets SET secret = $2, previous = $3 WHERE key_id = $1 AND secret = $4', [
-      ...[row.keyId, again(row.secret), again(row.previous), row.secret],
+      row.keyId,
+      again(row.secret),
+      again(row.previous),
+      row.secret,
     ]);
   }
   await renewWatches(queries, vault);

@@ -47,7 +47,10 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
     held: { column: string; claim: string; until: number },
   ) =>
     (await queries.run(`UPDATE ${table} SET claim = $2, ${held.column} = $3 WHERE id = $1 AND ${held.column} = $4`, [
-      ...[row.id, held.claim, held.until, row.dueAt],
+      row.id,
+      held.claim,
+      held.until,
+      row.dueAt,
     ])) === 1;
   const claimRun = async (found: { id: string; wakeAt: number } | null, token: string, until: number) => {
     if (
@@ -65,8 +68,15 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
           `INSERT INTO watches (id, account_id, key_id, sealed, schedule, keep_runs, keep_days, next_at, created_at, updated_at)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
           [
-            ...[id, accountId, watch.keyId, sealed(vault, id, definition), scheduleOf(definition)],
-            ...[definition.keep.runs, definition.keep.days, watch.nextAt, watch.createdAt],
+            id,
+            accountId,
+            watch.keyId,
+            sealed(vault, id, definition),
+            scheduleOf(definition),
+            definition.keep.runs,
+            definition.keep.days,
+            watch.nextAt,
+            watch.createdAt,
           ],
         ],
         [
@@ -80,7 +90,9 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
     async listWatches({ keyId, before, limit }) {
       const ofKey = keyId === null ? '' : 'AND key_id = $3';
       const rows = await queries.all<WatchRow>(`${WATCH} WHERE id < $1 ${ofKey} ORDER BY id DESC LIMIT $2`, [
-        ...[before ?? LAST_ID, limit, ...(keyId === null ? [] : [keyId])],
+        before ?? LAST_ID,
+        limit,
+        ...(keyId === null ? [] : [keyId]),
       ]);
       return rows.flatMap((row) => toWatch(vault, row) ?? []);
     },
@@ -90,15 +102,14 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
           `UPDATE watches SET sealed = $2, schedule = $3, keep_runs = $4, keep_days = $5, next_at = $6, updated_at = $7
             WHERE id = $1 AND updated_at = $8`,
           [
-            ...[
-              id,
-              sealed(vault, id, definition),
-              scheduleOf(definition),
-              definition.keep.runs,
-              definition.keep.days,
-              nextAt,
-            ],
-            ...[updatedAt, readAt],
+            id,
+            sealed(vault, id, definition),
+            scheduleOf(definition),
+            definition.keep.runs,
+            definition.keep.days,
+            nextAt,
+            updatedAt,
+            readAt,
           ],
         )) === 1
       );
@@ -144,7 +155,9 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
       // By their times, not their ids: those of a clock that was set back would stay the newest.
       const page = before === null ? '' : 'AND due_at < (SELECT due_at FROM watch_runs WHERE id = $3)';
       const rows = await queries.all<RunRow>(`${RUN} WHERE watch_id = $1 ${page} ORDER BY due_at DESC LIMIT $2`, [
-        ...[watchId, limit, ...(before === null ? [] : [before])],
+        watchId,
+        limit,
+        ...(before === null ? [] : [before]),
       ]);
       return rows.flatMap((row) => toRun(row) ?? []);
     },
@@ -226,8 +239,14 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
         `UPDATE watch_messages SET claim = NULL, state = $3, attempts = attempts + 1, due_at = $4, last_status = $5, last_error = $6,
             last_attempt_at = $7, delivered_at = $8 WHERE id = $1 AND claim = $2`,
         [
-          ...[id, token, kind === 'retry' ? 'pending' : kind, kind === 'retry' ? outcome.nextAttemptAt : null, status],
-          ...[kind === 'delivered' ? null : outcome.error, now, kind === 'delivered' ? now : null],
+          id,
+          token,
+          kind === 'retry' ? 'pending' : kind,
+          kind === 'retry' ? outcome.nextAttemptAt : null,
+          status,
+          kind === 'delivered' ? null : outcome.error,
+          now,
+          kind === 'delivered' ? now : null,
         ],
       );
       return recorded === 1;
@@ -302,15 +321,15 @@ function endStatements(
               `INSERT INTO watch_messages (id, watch_id, run_id, account_id, target, recipient, kind, event, due_at)
                 SELECT $4, $5, $1, $6, ${whole('$7')}, $8, $9, $10, ${whole('$11')} WHERE ${HAS_ENDED} ON CONFLICT DO NOTHING`,
               [
-                ...[
-                  ...mine,
-                  newId('delivery', now),
-                  watch.id,
-                  watch.accountId,
-                  place.target,
-                  vault.digest('link', placeText(place)),
-                ],
-                ...[kindOf(place.send), event, now],
+                ...mine,
+                newId('delivery', now),
+                watch.id,
+                watch.accountId,
+                place.target,
+                vault.digest('link', placeText(place)),
+                kindOf(place.send),
+                event,
+                now,
               ],
             ] as const,
         ),

@@ -290,12 +290,10 @@ describe('a request with extensions', () => {
 
 describe('upload', () => {
   it.each([
-    ...[
-      'http://bucket.example.com/a',
-      'https://bucket.example.com:8443/a',
-      'https://me:secret@bucket.example.com/a',
-      '/a',
-    ],
+    'http://bucket.example.com/a',
+    'https://bucket.example.com:8443/a',
+    'https://me:secret@bucket.example.com/a',
+    '/a',
     'https://bucket.example.com/a b',
   ])('is refused for %s, without repeating it', (url) => {
     const { details, message } = refusal({ ...URL_ONLY, upload: { url } });

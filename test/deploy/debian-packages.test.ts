@@ -37,7 +37,8 @@ it.skipIf(!isSameSystem)(
     const places = { 'Dir::State::Lists': 'lists', 'Dir::State::Status': 'status', 'Dir::Cache': 'cache' };
     const settings = [
       ...Object.entries(places).map(([name, path]) => `${name}=${join(folder, path)}`),
-      ...['APT::Sandbox::User=', 'Acquire::http::Timeout=20'],
+      'APT::Sandbox::User=',
+      'Acquire::http::Timeout=20',
     ].flatMap((setting) => ['-o', setting]);
     const apt = (...args: string[]) => spawnSync(APT, ['-qq', ...settings, ...args], { encoding: 'utf8' });
     apt('update');

@@ -46,26 +46,22 @@ const aServer = (changes = {}) => servicesWithApi('grafana', changes, config);
 
 describe('what has no key of its own', () => {
   it.each([
-    ...[
-      'evil.test',
-      'evil.test:3000',
-      'localhost.evil.test',
-      '127.0.0.1.evil.test',
-      'stillframe.evil.test',
-      'shots.example.evil.test',
-    ],
-    ...[
-      'localhost.',
-      'notlocalhost',
-      '0x7f.1',
-      '2130706433',
-      '127.1',
-      'shots.example:81',
-      'a@localhost',
-      '[::1',
-      '[evil.test]',
-      '::1',
-    ],
+    'evil.test',
+    'evil.test:3000',
+    'localhost.evil.test',
+    '127.0.0.1.evil.test',
+    'stillframe.evil.test',
+    'shots.example.evil.test',
+    'localhost.',
+    'notlocalhost',
+    '0x7f.1',
+    '2130706433',
+    '127.1',
+    'shots.example:81',
+    'a@localhost',
+    '[::1',
+    '[evil.test]',
+    '::1',
   ])('is refused to the Host %s, which others could have rebound', async (host) => {
     for (const request of REQUESTS) {
       const services = aServer();

@@ -112,8 +112,16 @@ async function openCanaries() {
 }
 
 const PLACES = [
-  ...['127.0.0.3', '0x7f000003', '2130706435', '127.3', '[::ffff:127.0.0.3]', '127.0.0.1', '[::1]'],
-  ...['localhost', 'canary.example.net', 'x.localhost'],
+  '127.0.0.3',
+  '0x7f000003',
+  '2130706435',
+  '127.3',
+  '[::ffff:127.0.0.3]',
+  '127.0.0.1',
+  '[::1]',
+  'localhost',
+  'canary.example.net',
+  'x.localhost',
 ];
 
 /** By the name localhost, which makes it a secure context: service workers and WebTransport exist in no other. */

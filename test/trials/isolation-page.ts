@@ -12,17 +12,17 @@ export interface Report {
 
 /** Every channel that a visit must both write and read back, else the trial says nothing of it. */
 export const CHANNELS = [
-  ...[
-    'cookie',
-    'local storage',
-    'session storage',
-    'indexed database',
-    'cache api',
-    'service worker',
-    'http cache',
-    'auth cache',
-  ],
-  ...['window name', 'broadcast', 'shared worker'],
+  'cookie',
+  'local storage',
+  'session storage',
+  'indexed database',
+  'cache api',
+  'service worker',
+  'http cache',
+  'auth cache',
+  'window name',
+  'broadcast',
+  'shared worker',
 ];
 
 /**

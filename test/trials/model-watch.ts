@@ -9,9 +9,19 @@ export interface Move {
 }
 
 const LEGAL_MOVES = new Set([
-  ...['waiting>active', 'waiting>prioritized', 'waiting>completed', 'waiting>failed'],
-  ...['prioritized>active', 'prioritized>completed', 'prioritized>failed', 'delayed>active'],
-  ...['active>waiting', 'active>prioritized', 'active>delayed', 'active>completed', 'active>failed'],
+  'waiting>active',
+  'waiting>prioritized',
+  'waiting>completed',
+  'waiting>failed',
+  'prioritized>active',
+  'prioritized>completed',
+  'prioritized>failed',
+  'delayed>active',
+  'active>waiting',
+  'active>prioritized',
+  'active>delayed',
+  'active>completed',
+  'active>failed',
 ]);
 
 /** The changes of state that no job may make. */

@@ -97,8 +97,11 @@ function casesFor(canary: Receiver, places: Places): Case[] {
     ...answers([301, 302, 303, 307, 308], 'failed', { location: canary.url('/canary') }),
     ...answers([300, 304, 400, 401, 403, 404, 405, 408, 409, 410, 418, 425, 499], 'failed'),
     ...answers([429, 500, 501, 502, 503, 504, 599], 'retry'),
-    ...[busy('60', 60_000), busy('7200', 3_600_000), busy(new Date(Date.now() + 120_000).toUTCString(), 60_000)],
-    ...[busy('soon', BACKOFF_MS * 0.8), busy('-1', BACKOFF_MS * 0.8)],
+    busy('60', 60_000),
+    busy('7200', 3_600_000),
+    busy(new Date(Date.now() + 120_000).toUTCString(), 60_000),
+    busy('soon', BACKOFF_MS * 0.8),
+    busy('-1', BACKOFF_MS * 0.8),
     {
       name: 'refresh header',
       meets: { status: 200, headers: { refresh: `0; url=${canary.url()}` } },

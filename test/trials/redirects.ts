@@ -15,22 +15,27 @@ import { firstOf, type TrialResult } from './trial-result.js';
 
 const PLACES = [
   // Loopback and what stands for it, private, metadata (encoded), carrier-grade NAT, multicast, reserved.
-  ...[
-    '127.0.0.1',
-    '127.0.0.3',
-    '[::1]',
-    '[::ffff:127.0.0.1]',
-    '0.0.0.0',
-    '10.0.0.1',
-    '172.16.0.1',
-    '192.168.0.1',
-    '2852039166',
-  ],
-  ...['100.64.0.1', '224.0.0.1', '240.0.0.1'],
+  '127.0.0.1',
+  '127.0.0.3',
+  '[::1]',
+  '[::ffff:127.0.0.1]',
+  '0.0.0.0',
+  '10.0.0.1',
+  '172.16.0.1',
+  '192.168.0.1',
+  '2852039166',
+  '100.64.0.1',
+  '224.0.0.1',
+  '240.0.0.1',
   // Unique local, link-local, NAT64.
-  ...['[fd00::1]', '[fe80::1]', '[64:ff9b::7f00:1]'],
+  '[fd00::1]',
+  '[fe80::1]',
+  '[64:ff9b::7f00:1]',
   // Names: reserved ones, one that is private by look-up, one that does not exist.
-  ...['localhost', 'db.internal', 'canary.example.net', 'nowhere.example.net'],
+  'localhost',
+  'db.internal',
+  'canary.example.net',
+  'nowhere.example.net',
 ];
 const DOCUMENTS = [
   (end: string) => `<meta http-equiv="refresh" content="0;url=SITE${redirectPath('302', 1, end)}"><p>words</p>`,

@@ -17,7 +17,8 @@ const TESTS: Record<string, [title: string, named: string, ...files: string[]]> 
   stampede: [
     'one job and one charge for each idempotency key',
     'duplicates|never binds|exceed the quota|equal to',
-    ...['test/store/accept.test.ts', 'test/contract/submission.test.ts'],
+    'test/store/accept.test.ts',
+    'test/contract/submission.test.ts',
   ],
   redeliver: [
     'fifty redeliveries at once with one ETag',

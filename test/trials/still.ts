@@ -27,7 +27,14 @@ const UNENDED_MAX = 2;
 
 /** The fixture site's own and the invented ones, as they are and whole. */
 export const FIDELITY_PAGES = [
-  ...['/article', '/shop', '/app-shell', '/static', '/sticky', '/boxes', '/fonts', '/frames'],
+  '/article',
+  '/shop',
+  '/app-shell',
+  '/static',
+  '/sticky',
+  '/boxes',
+  '/fonts',
+  '/frames',
   ...INVENTED_PAGES.map((_, nth) => `/invented/${nth}`),
   '/long?px=5000',
 ].flatMap((path) => [

@@ -20,17 +20,20 @@ import { isForm, readParts } from '../read-form.js';
 const TIMEOUT_MS = 120_000;
 /** RFC 9110, 7.6.1, and what belongs to the caller and this server. */
 const NOT_PASSED_ON = new Set([
-  ...[
-    'connection',
-    'keep-alive',
-    'proxy-authenticate',
-    'proxy-authorization',
-    'proxy-connection',
-    'te',
-    'trailer',
-    'transfer-encoding',
-  ],
-  ...['upgrade', 'expect', 'host', 'authorization', 'cookie', 'set-cookie'],
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'host',
+  'authorization',
+  'cookie',
+  'set-cookie',
 ]);
 
 /** Gotenberg's own headers that are passed on. With the others, which are refused, it would send requests to addresses of the caller's. */

@@ -190,7 +190,9 @@ export async function charge(queries: Queries, order: Charge): Promise<QuotaExce
   const refusal = quota === null ? null : refuseOverQuota(order, { quota, ...(await sumsOf(queries, order, null)) });
   if (refusal !== null) return refusal;
   await queries.run(`INSERT INTO tallies (account_id, period, name, settled) VALUES ($1, $2, '', $3)`, [
-    ...[accountId, periodOf(enqueuedAt), price],
+    accountId,
+    periodOf(enqueuedAt),
+    price,
   ]);
   return null;
 }
@@ -285,15 +287,40 @@ function insertValues(
   const delivery = webhook === null ? null : newDelivery(vault, job.id, { webhook, now: job.enqueuedAt });
   const isQueued = kept === null && leaderId === null;
   return [
-    ...[row.id, row.accountId, row.keyId, row.requestId, row.mode, row.state, row.lane, row.idempotencyKey],
-    ...[row.identityDigest, row.cacheDigest, row.timeoutMs, options.delay, leaderId, row.attemptBudget, row.enqueuedAt],
-    ...[row.progress, row.webhookUrl, row.endedAt, row.workerId, row.artifactName, row.data],
+    row.id,
+    row.accountId,
+    row.keyId,
+    row.requestId,
+    row.mode,
+    row.state,
+    row.lane,
+    row.idempotencyKey,
+    row.identityDigest,
+    row.cacheDigest,
+    row.timeoutMs,
+    options.delay,
+    leaderId,
+    row.attemptBudget,
+    row.enqueuedAt,
+    row.progress,
+    row.webhookUrl,
+    row.endedAt,
+    row.workerId,
+    row.artifactName,
+    row.data,
     isQueued ? (row.lane === 'prioritized' ? 0 : 1) : null,
     kept === null ? sealOrder(vault, job.id, options) : null,
-    ...[periodOf(job.enqueuedAt), job.price, kept === null ? 'pending' : 'settled'],
+    periodOf(job.enqueuedAt),
+    job.price,
+    kept === null ? 'pending' : 'settled',
     link ? LINK_SUM + job.keyId : kept === null ? '' : 'completed',
-    ...[delivery?.deliveryId, delivery?.origin, delivery?.secret, rules.webhookMaxAttempts],
+    delivery?.deliveryId,
+    delivery?.origin,
+    delivery?.secret,
+    rules.webhookMaxAttempts,
     ...(delivery === null || kept === null ? [null, null] : ['capture.completed', row.endedAt]),
-    ...[row.traceparent, link ? job.keyId : null, row.url],
+    row.traceparent,
+    link ? job.keyId : null,
+    row.url,
   ];
 }

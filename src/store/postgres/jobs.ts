@@ -167,7 +167,10 @@ function claimRows(database: Database, claims: readonly JobClaim[], nodeId: stri
         order_sealed AS sealed
       FROM ${RELAXED}, stillframe_claim($1, $2, $3, $4, $5)`,
     [
-      ...[first?.now, first?.leaseMs, claims.map(({ workerId }) => workerId), nodeId],
+      first?.now,
+      first?.leaseMs,
+      claims.map(({ workerId }) => workerId),
+      nodeId,
       claims.map(({ keptSlot = false }) => keptSlot),
     ],
   );
@@ -230,13 +233,17 @@ function isAbandoned(until: string): string {
 async function renewLapsed(database: Database, own: OwnClaims, now: number): Promise<void> {
   for (const { id, workerId, attempt } of own.jobs) {
     await database.run(`UPDATE jobs SET lease_expires_at = $5::bigint WHERE ${IS_HELD} AND lease_expires_at <= $4`, [
-      ...[id, workerId, attempt, now, now + RENEWED_MS],
+      id,
+      workerId,
+      attempt,
+      now,
+      now + RENEWED_MS,
     ]);
   }
   for (const { deliveryId, generation, attempt } of own.deliveries) {
     await database.run(
       `UPDATE deliveries SET claimed_until = $5::bigint WHERE ${IS_HELD_DELIVERY} AND claimed_until <= $4`,
-      [...[deliveryId, generation, attempt, now, now + RENEWED_MS]],
+      [deliveryId, generation, attempt, now, now + RENEWED_MS],
     );
   }
 }
@@ -465,7 +472,10 @@ async function alreadyEnded(
       WHERE job.id = $1 AND job.worker_id = $2 AND job.attempts_made = $3 AND job.state = $4 AND job.ended_at IS NOT NULL
         AND (job.artifact_name = $5 OR job.error = $6)`,
     [
-      ...[id, workerId, attempt, ending.state],
+      id,
+      workerId,
+      attempt,
+      ending.state,
       ending.state === 'completed' ? artifactNameOf(ending.capture) : null,
       ending.state === 'failed' ? ending.error : null,
     ],
@@ -502,8 +512,16 @@ function endSlice(database: Database, leader: JobRow): Promise<EndedRow[]> {
   const now = endedAt ?? 0;
   const ending = state === 'completed' ? state : 'failed';
   return database.all<EndedRow>(END_FOLLOWERS, [
-    ...[id, workerId ?? '', timeoutMs, state, now, periodOf(now), outcomeOf(ending, error)],
-    ...[ending === 'completed' ? sharedData(leader) : null, artifactName, error],
+    id,
+    workerId ?? '',
+    timeoutMs,
+    state,
+    now,
+    periodOf(now),
+    outcomeOf(ending, error),
+    ending === 'completed' ? sharedData(leader) : null,
+    artifactName,
+    error,
   ]);
 }
 

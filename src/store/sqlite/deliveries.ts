@@ -85,7 +85,7 @@ export function recordAttempt(
 ): boolean {
   const receiver = sql.one<ReceiverKey>(
     `UPDATE deliveries SET ${SET_ATTEMPT} WHERE ${IS_HELD_DELIVERY} RETURNING account_id, origin`,
-    [...[deliveryId, generation, attempt], ...attemptFields(outcome, now)],
+    [deliveryId, generation, attempt, ...attemptFields(outcome, now)],
   );
   if (receiver === null) return false;
   if (outcome.status === null) recordSilence(sql, receiver, now);
@@ -210,6 +210,8 @@ export function recordSilence(sql: Sql, { accountId, origin }: ReceiverKey, now:
   );
   if (known === null) return;
   sql.run('UPDATE receivers SET paused_until = $3 WHERE account_id = $1 AND origin = $2', [
-    ...[accountId, origin, pausedUntil(known.silences, now)],
+    accountId,
+    origin,
+    pausedUntil(known.silences, now),
   ]);
 }

@@ -140,12 +140,20 @@ export function recover(
 function renew(sql: Sql, own: OwnClaims, now: number): void {
   for (const { id, workerId, attempt } of own.jobs) {
     sql.run(`UPDATE jobs SET lease_expires_at = $4 WHERE ${IS_HELD} AND lease_expires_at <= $5`, [
-      ...[id, workerId, attempt, now + RENEWED_MS, now],
+      id,
+      workerId,
+      attempt,
+      now + RENEWED_MS,
+      now,
     ]);
   }
   for (const { deliveryId, generation, attempt } of own.deliveries) {
     sql.run(`UPDATE deliveries SET claimed_until = $4 WHERE ${IS_HELD_DELIVERY} AND claimed_until <= $5`, [
-      ...[deliveryId, generation, attempt, now + RENEWED_MS, now],
+      deliveryId,
+      generation,
+      attempt,
+      now + RENEWED_MS,
+      now,
     ]);
   }
 }

@@ -229,7 +229,7 @@ function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobSto
         if (accountOfHeld(sql, claim) === null) return false;
         sql.run(
           'INSERT INTO removals (name, job_id, worker_id, attempt) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
-          [...[name, claim.id, claim.workerId, claim.attempt]],
+          [name, claim.id, claim.workerId, claim.attempt],
         );
         return true;
       }),

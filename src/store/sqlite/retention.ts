@@ -30,7 +30,7 @@ export function insertArtifact(
 ): void {
   sql.run(
     'INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data, first_name) VALUES ($1, $2, $3, $4, $5, $6, $7)',
-    [...[name, bytes, sha256, createdAt, accountId, data, firstName ?? null]],
+    [name, bytes, sha256, createdAt, accountId, data, firstName ?? null],
   );
 }
 

@@ -51,7 +51,7 @@ export function correctTurn(sql: Sql, job: JobRow, now: number): void {
   if (tookMs === null) return;
   sql.run(
     'UPDATE turns SET tag = tag + $2 - $3, typical_ms = CAST((3 * typical_ms + $2) / 4 AS integer) WHERE account_id = $1',
-    [...[job.accountId, tookMs, job.bookedMs]],
+    [job.accountId, tookMs, job.bookedMs],
   );
 }
 

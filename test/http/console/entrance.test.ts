@@ -121,7 +121,8 @@ test('only this machine sees the console, unless it is configured for others', a
   const from = (headers: Record<string, string>) =>
     it.ask('GET', '/console/system', { cookie: visitor.cookie, ...headers });
   const others: Record<string, string>[] = [
-    ...[{ 'x-forwarded-for': '203.0.113.7' }, { forwarded: 'for=203.0.113.7' }],
+    { 'x-forwarded-for': '203.0.113.7' },
+    { forwarded: 'for=203.0.113.7' },
     ...['shots.example', 'rebound.example'].map((host) => ({ host })),
   ];
   for (const headers of others) {
