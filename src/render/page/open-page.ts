@@ -427,8 +427,8 @@ export class NetworkTracker {
   readonly #failed = new Map<string, PendingRequest>();
   /** How far the page's clock has run ahead, in ms. */
   clockMs = 0;
-  /** The number of requests by scripts that have ended. */
-  answers = 0;
+  /** Whether a script's request has ended since this was last set to false. */
+  hasAnswered = false;
   /** Whether a script's request was refused after the clock ran ahead, possibly because its time is in the future. */
   refusedAhead = false;
 
@@ -583,7 +583,7 @@ export class NetworkTracker {
 
   #end(requestId: string): void {
     this.#talks.delete(requestId);
-    if (SCRIPTED.has(this.#flights.get(requestId)?.kind ?? '')) this.answers++;
+    if (SCRIPTED.has(this.#flights.get(requestId)?.kind ?? '')) this.hasAnswered = true;
     const isCrowded = this.#flights.size > CROWD_MIN;
     if (!this.#flights.delete(requestId)) return;
     if (isCrowded) this.#crowdedAt = performance.now();

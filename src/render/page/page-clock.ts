@@ -136,7 +136,7 @@ export async function advanceTime(
   };
   const frameEveryMs = Math.max(FRAME_EVERY_MS, ms / FRAMES_OF_RUN);
   let drawnAt = Number.NEGATIVE_INFINITY;
-  let [handled, handledInRow] = [0, 0];
+  let handledInRow = 0;
   while (run.aheadMs + run.realTimeMs < ms && !over.aborted) {
     const asked = monotonicNow();
     const holding = holds && network.isHolding() ? groupPending(network.pending().slice(0, PENDING_MAX)) : [];
@@ -150,8 +150,8 @@ export async function advanceTime(
     const leftMs = ms - run.aheadMs - run.realTimeMs;
     const talk = page.session.clockEvent === null || page.realTime ? 'off' : network.realTimeReason();
     // The page handles a response, and may send another request or open a socket, before more time passes.
-    const isAnswered = network.answers !== handled && handledInRow++ < HANDLED_MAX;
-    handled = network.answers;
+    const isAnswered = network.hasAnswered && handledInRow++ < HANDLED_MAX;
+    network.hasAnswered = false;
     if ((wasHeld || isAnswered) && (page.held || talk === null)) {
       await runAhead(0, false);
       continue;
