@@ -36,11 +36,9 @@ export function canonicalTimezone(text: string): string {
   return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone;
 }
 
-/** Hop-by-hop headers (RFC 9110, 7.6.1), `Host` and `Content-Length`, which the connection sets. */
-const REFUSED_HEADERS = new Set([
+/** Headers of one connection (RFC 9110, 7.6.1), and those for its proxy. */
+export const HOP_BY_HOP_HEADERS = [
   'connection',
-  'content-length',
-  'host',
   'keep-alive',
   'proxy-authenticate',
   'proxy-authorization',
@@ -49,7 +47,9 @@ const REFUSED_HEADERS = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
-]);
+] as const;
+/** The connection sets them. */
+const REFUSED_HEADERS = new Set<string>([...HOP_BY_HOP_HEADERS, 'host', 'content-length']);
 
 /** @returns the problem with a header name, or null */
 export function forbiddenHeader(name: string): string | null {

@@ -7,6 +7,7 @@ import {
   validateHeaderName,
   validateHeaderValue,
 } from 'node:http';
+import { HOP_BY_HOP_HEADERS } from '../contract/field-rules.js';
 import { readUrl } from '../contract/read-url.js';
 import { codeOf } from './dial.js';
 
@@ -21,19 +22,8 @@ export const STATUS_LINE_BYTES = 16;
  */
 const BROKEN_ANSWER = 'HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nContent-Length: 1\r\nConnection: close\r\n\r\n';
 
-/** RFC 9110, 7.6.1, and proxy headers: a target must not make the browser ask for a proxy password. */
-const HOP_BY_HOP = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authentication-info',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+/** A target must not make the browser ask for a proxy password. */
+const HOP_BY_HOP = new Set<string>([...HOP_BY_HOP_HEADERS, 'proxy-authentication-info']);
 
 export interface PlainTarget {
   host: string;

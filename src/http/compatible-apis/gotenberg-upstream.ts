@@ -9,6 +9,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
 import { quotaExceeded } from '../../capture/submit.js';
 import { CaptureError } from '../../contract/capture-error.js';
+import { HOP_BY_HOP_HEADERS } from '../../contract/field-rules.js';
 import { PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
 import { forwardedPrice } from '../../contract/pricing.js';
 import { invalidField } from '../../contract/submission.js';
@@ -18,17 +19,9 @@ import { isForm, readParts } from '../read-form.js';
 
 /** How long a request may stay without a byte in either direction. */
 const TIMEOUT_MS = 120_000;
-/** RFC 9110, 7.6.1, and what belongs to the caller and this server. */
-const NOT_PASSED_ON = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
+/** Headers of the connection, and what belongs to the caller and this server. */
+const NOT_PASSED_ON = new Set<string>([
+  ...HOP_BY_HOP_HEADERS,
   'expect',
   'host',
   'authorization',
