@@ -279,28 +279,11 @@ const listRuns: Tool = {
 /** Characters of all diffs and errors of a list. */
 const RUN_TEXTS_MAX_CHARS = 20_000;
 
-function runFacts({
-  id,
-  state,
-  cause,
-  due_at,
-  ended_at,
-  share,
-  approved,
-  job_id,
-  error,
-}: WireRun): Record<string, unknown> {
-  return {
-    id,
-    state,
-    cause,
-    due_at,
-    ended_at,
-    share,
-    approved,
-    job_id,
-    ...(error === null ? {} : { code: error.code }),
-  };
+const RUN_FACTS = ['id', 'state', 'cause', 'due_at', 'ended_at', 'share', 'approved', 'job_id'] as const;
+
+function runFacts(run: WireRun): Record<string, unknown> {
+  const facts = Object.fromEntries(RUN_FACTS.map((name) => [name, run[name]]));
+  return run.error === null ? facts : { ...facts, code: run.error.code };
 }
 
 export const TOOLS: readonly Tool[] = [capturePage, getJob, listJobs, compareCaptures, listWatches, listRuns];
