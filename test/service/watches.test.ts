@@ -16,10 +16,14 @@ const SECRET = 'a signing secret of a watch';
 const SMALL = { viewport: { width: 400, height: 320, deviceScaleFactor: 1 } };
 const RARELY = { cron: '0 0 1 1 *' };
 
-const receiver = await ofFile(startReceiver());
+const [receiver, chats, bucket] = await Promise.all([
+  ofFile(startReceiver()),
+  ofFile(startReceiver()),
+  ofFile(startUploadReceiver('127.0.0.2')),
+]);
 const [site, service] = await Promise.all([
   ofFile(startSite({ host: '127.0.0.2' })),
-  ofFile(startService({ webhookAllow: [receiver.origin], webhookBackoffMs: [50] })),
+  ofFile(startService({ webhookAllow: [receiver.origin, chats.origin, bucket.origin], webhookBackoffMs: [50] })),
 ]);
 const page = { body: '<h1>One</h1>', status: 200 };
 site.route('/watched', (_request, response) => html(response, page.body, { status: page.status }));
@@ -80,38 +84,19 @@ describe('a watch', () => {
     expect(receiver.requests).toHaveLength(2);
   });
 
-  it('is told to each chat in its own form, within its limits, without mentions, and uploads the picture', async () => {
-    await using chats = await startReceiver();
-    await using bucket = await startUploadReceiver('127.0.0.2');
-    await using other = await startService({ webhookAllow: [chats.origin, bucket.origin] });
-    const ask = (method: string, path: string, body?: unknown) =>
-      callApi(other.url + path, other.key, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+  it('sends a message to each chat in its own form and limits, without mentions, and uploads the picture', async () => {
     page.body = `<p>${'before '.repeat(9)}</p>`;
-    const { body: made } = await ask('POST', '/v1/watches', {
+    const watch = await aWatch({
       name: `Prices <!channel> @everyone ${'x'.repeat(60)}`,
-      request: { ...SMALL, url: site.url('/watched') },
-      schedule: RARELY,
       text: true,
       send: [
         ...CHAT_FORMS.map((form) => ({ slack: { url: chats.url(`/${form}`), form } })),
         { upload: { url_template: `${bucket.origin}/{date}/{watch}-{run}.{format}?signature=1` } },
       ],
     });
-    expect(made.ok, JSON.stringify(made)).toBe(true);
-    const runOnce = async () => {
-      const { body } = await ask('POST', `/v1/watches/${made.data.id}/run`);
-      const settled = async () => {
-        const { data } = (await ask('GET', `/v1/watches/${made.data.id}/runs/${body.data.id}`)).body;
-        return data.ended_at !== null && data.messages.every(({ state }: { state: string }) => state !== 'pending')
-          ? data
-          : null;
-      };
-      await expect.poll(settled, { timeout: 60_000 }).not.toBeNull();
-      return await settled();
-    };
-    await runOnce();
+    await run(watch.id);
     page.body = `<p>@everyone &lt;!channel&gt; \`\`\` ${'&amp;'.repeat(1500)}</p>`;
-    const changed = await runOnce();
+    const changed = await run(watch.id);
     const messages: { kind: string; state: string }[] = changed.messages;
     expect(messages.map(({ kind, state }) => [kind, state])).toEqual([
       ...CHAT_FORMS.map(() => ['slack', 'delivered']),
@@ -146,7 +131,7 @@ describe('a watch', () => {
       'AdaptiveCard',
     ]);
     const [put] = bucket.uploads;
-    const name = `/${new Date(changed.due_at).toISOString().slice(0, 10)}/${made.data.id}-${changed.id}.png?signature=1`;
+    const name = `/${new Date(changed.due_at).toISOString().slice(0, 10)}/${watch.id}-${changed.id}.png?signature=1`;
     expect([put?.method, put?.path, put?.headers['content-type'], put?.content.subarray(1, 4).toString()]).toEqual([
       'PUT',
       name,
