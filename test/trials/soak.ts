@@ -17,9 +17,8 @@ import { firstOf, type TrialResult } from './trial-result.js';
 
 type State = ReturnType<typeof state>;
 
+/** With frames on demand, each capture has a browser and a profile of its own. */
 const AT_ONCE = 4;
-/** With frames on demand, each slot has a browser of its own. */
-const BROWSERS = 4;
 const GROWTH = 1.1;
 /** As reported by the kernel in `/proc/net/tcp`. */
 const TCP_ESTABLISHED = '01';
@@ -97,7 +96,7 @@ async function atRest(server: BenchServer, rest: number, baseline: State | null)
     return {
       ...memory,
       renderers: AT_ONCE,
-      profiles: BROWSERS,
+      profiles: AT_ONCE,
       others: highest('others'),
       descriptors: highest('descriptors'),
     };
