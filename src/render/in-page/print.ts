@@ -29,7 +29,7 @@ const LENGTH =
   /url\((?:"[^"]*"|[^"()]*)\)|"[^"]*"|(?<![\w#.-])([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?)[sld]?v(h|b|min|max)\b/gi;
 
 let layout = new Map<HTMLElement, [top: number, height: number, contentHeight: number]>();
-/** What must be restored if the page cannot be printed. */
+/** Inline styles, to be restored if the page cannot be printed. */
 const own = new StyleLog();
 /** Media queries that may depend on the viewport's height, with their results. */
 let queries = new Map<MediaList, boolean>();

@@ -36,7 +36,7 @@ interface Agent {
   override: Record<string, unknown>;
 }
 
-/** What our connection does for a page, for which the protocol has no commands: in its workers, and its frames in other processes. */
+/** Acts on a page's workers and frames in other processes, which commands of the page's own session do not reach. */
 export interface PageTargets {
   /** Must precede what Playwright evaluates in the page, as its locators do. Scripts that detect robots can find it out. */
   allowEvaluation(): void;
