@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Plugin } from 'esbuild';
@@ -15,6 +15,11 @@ const COPIES: [from: string, to: string][] = [
   [require.resolve('swagger-ui-dist/swagger-ui.css'), 'docs/swagger-ui.css'],
   [require.resolve('swagger-ui-dist/swagger-ui-bundle.js'), 'docs/swagger-ui-bundle.js'],
   [require.resolve('swagger-ui-dist/LICENSE'), 'docs/swagger-ui.LICENSE'],
+];
+
+const LIBPDF = [
+  '@libpdf/core',
+  ...['@noble/ciphers', '@noble/hashes', 'pako'].map((name) => `@libpdf/core/node_modules/${name}`),
 ];
 
 /** Packages of which parts are bundled, by the file of their licences. */
@@ -43,6 +48,8 @@ const BUNDLED: Record<string, string[]> = {
     '@opentelemetry/semantic-conventions',
   ],
   marked: ['marked'],
+  // As a dependency, it would bring 15 MB of certificates and signatures, which are not used.
+  libpdf: LIBPDF,
   // As a dependency, it is a hundred files to load, which take 0.15 s of processor time.
   zod: ['zod'],
 };
@@ -62,6 +69,21 @@ function requireCommonJs(): Plugin {
         const load = `import { createRequire } from 'node:module';\nconst loaded = createRequire(import.meta.url)('${path}');`;
         return { contents: `${load}\nexport default loaded;\nexport const { ${names.join(', ')} } = loaded;` };
       });
+    },
+  };
+}
+
+/** Leaves out what @libpdf/core signs PDFs with. It makes subclasses of theirs when it is loaded. */
+function leaveOutSignatures(): Plugin {
+  return {
+    name: 'signatures',
+    setup(build) {
+      build.onResolve({ filter: /^(asn1js|pkijs|@google-cloud\/.+)$/ }, ({ path }) => ({
+        path,
+        namespace: 'signatures',
+      }));
+      const contents = 'module.exports = Object.create(new Proxy({}, { get: () => class {} }));';
+      build.onLoad({ filter: /./, namespace: 'signatures' }, () => ({ contents }));
     },
   };
 }
@@ -86,6 +108,7 @@ const program = ({ watch, sourcemap }: Given): Options => ({
     stillframe: 'src/library/stillframe.ts',
     'checkpoint-thread': 'src/store/sqlite/checkpoint-thread.ts',
     'compare-thread': 'src/compare/compare-thread.ts',
+    'pdf-thread': 'src/pdf/pdf-thread.ts',
     'picture-thread': 'src/render/encode/picture-thread.ts',
     'markdown-form-thread': 'src/http/compatible-apis/markdown-form-thread.ts',
     'json-thread': 'src/http/json-thread.ts',
@@ -97,7 +120,7 @@ const program = ({ watch, sourcemap }: Given): Options => ({
   outDir: 'dist',
   clean: ['!client/**'],
   noExternal: COMMONJS,
-  esbuildPlugins: [builtModulesForEsbuild(), requireCommonJs()],
+  esbuildPlugins: [builtModulesForEsbuild(), requireCommonJs(), leaveOutSignatures()],
   async onSuccess() {
     writeFileSync('dist/main.js', readFileSync('dist/main.js', 'utf8').replace('#!/usr/bin/env node\n', HEAD));
     if (sourcemap) addLineToMap('dist/main.js.map');
@@ -113,13 +136,18 @@ const program = ({ watch, sourcemap }: Given): Options => ({
     }
     for (const [file, packages] of Object.entries(BUNDLED)) {
       const licences = packages.map(
-        (name) => `${name}\n\n${readFileSync(join('node_modules', name, 'LICENSE'), 'utf8')}`,
+        (name) => `${name.split('/node_modules/').at(-1)}\n\n${readLicence(join('node_modules', name))}`,
       );
       writeFileSync(`dist/${file}.LICENSES.txt`, licences.join('\n\n'));
     }
     if (watch) return startServer();
   },
 });
+
+function readLicence(folder: string): string {
+  const [file = 'LICENSE'] = readdirSync(folder).filter((name) => /^LICENSE(\.md)?$/.test(name));
+  return readFileSync(join(folder, file), 'utf8');
+}
 
 /** HEAD is one line longer than what it replaces. */
 function addLineToMap(file: string): void {

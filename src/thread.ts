@@ -1,6 +1,6 @@
 /** Runs one task in a thread of its own, which can be ended at any time, so that the event loop stays free. */
 import { once } from 'node:events';
-import { parentPort, Worker, workerData } from 'node:worker_threads';
+import { parentPort, Worker, type WorkerOptions, workerData } from 'node:worker_threads';
 import { CaptureError, type StoredError, toStoredError } from './contract/capture-error.js';
 import { isObject } from './contract/field-rules.js';
 
@@ -20,34 +20,12 @@ export interface ThreadOrder {
 type Answer<Value> = { value: Value } | { error: StoredError };
 
 /** @throws CaptureError of the task; the signal's reason; as `failed` */
-export async function runInThread<Value>({
-  file,
-  task,
-  memoryMb,
-  timeoutMs,
-  signal,
-  failed,
-}: ThreadOrder): Promise<Value> {
-  signal.throwIfAborted();
+export async function runInThread<Value>({ file, task, memoryMb, ...order }: ThreadOrder): Promise<Value> {
+  order.signal.throwIfAborted();
   const transferList: ArrayBuffer[] = [];
-  const worker = new Worker(file, {
-    workerData: withOwnBytes(task, transferList),
-    transferList,
-    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
-    name:
-      file.pathname
-        .split('/')
-        .at(-1)
-        ?.replace(/-thread\.js$/, '') ?? '',
-  });
+  const worker = startThread(file, memoryMb, { workerData: withOwnBytes(task, transferList), transferList });
   try {
-    const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const [answer] = (await once(worker, 'message', { signal: over })) as [Answer<Value>];
-    if ('error' in answer) throw new CaptureError(answer.error);
-    return answer.value;
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error instanceof CaptureError ? error : failed(error);
+    return unwrap(await nextAnswer<Value>(worker, order));
   } finally {
     void worker.terminate();
   }
@@ -55,14 +33,112 @@ export async function runInThread<Value>({
 
 /** Does the task of this thread, and answers it. */
 export async function answerTask<Task, Value>(work: (task: Task) => Value | Promise<Value>): Promise<void> {
-  let answer: Answer<Value>;
+  await answer(work, workerData as Task);
+}
+
+/** How long a thread is kept for the next task. */
+const KEPT_FOR_MS = 10_000;
+
+/** Threads that are expensive to start: one that has answered its task is kept for another, for a while. */
+export class KeptThreads {
+  readonly #idle = new Map<Worker, NodeJS.Timeout>();
+
+  /** @param file URL of the bundled thread, which calls `answerTasks` */
+  constructor(
+    private readonly file: URL,
+    private readonly memoryMb: number,
+  ) {}
+
+  /** Starts a thread for a task that is expected soon, unless one is waiting. */
+  prepare(): void {
+    if (this.#idle.size === 0) this.#keep(this.#start());
+  }
+
+  /** @throws CaptureError of the task; the signal's reason; as `failed` */
+  async run<Value>({ task, ...order }: Omit<ThreadOrder, 'file' | 'memoryMb'>): Promise<Value> {
+    order.signal.throwIfAborted();
+    const worker = this.#take() ?? this.#start();
+    const transferList: ArrayBuffer[] = [];
+    worker.postMessage(withOwnBytes(task, transferList), transferList);
+    let given: Answer<Value>;
+    try {
+      given = await nextAnswer<Value>(worker, order);
+    } catch (error) {
+      void worker.terminate();
+      throw error;
+    }
+    this.#keep(worker);
+    return unwrap(given);
+  }
+
+  #start(): Worker {
+    const worker = startThread(this.file, this.memoryMb);
+    // Without a listener, the error of a waiting thread would end the process.
+    worker.on('error', () => undefined).on('exit', () => this.#forget(worker));
+    return worker;
+  }
+
+  #take(): Worker | undefined {
+    const [worker] = this.#idle.keys();
+    if (worker !== undefined) this.#forget(worker);
+    worker?.ref();
+    return worker;
+  }
+
+  #keep(worker: Worker): void {
+    worker.unref();
+    this.#idle.set(worker, setTimeout(() => void worker.terminate(), KEPT_FOR_MS).unref());
+  }
+
+  #forget(worker: Worker): void {
+    clearTimeout(this.#idle.get(worker));
+    this.#idle.delete(worker);
+  }
+}
+
+/** Does the tasks of a kept thread, one after another. */
+export function answerTasks<Task, Value>(work: (task: Task) => Value | Promise<Value>): void {
+  parentPort?.on('message', (task: Task) => void answer(work, task));
+}
+
+function startThread(file: URL, memoryMb: number, options: WorkerOptions = {}): Worker {
+  const name =
+    file.pathname
+      .split('/')
+      .at(-1)
+      ?.replace(/-thread\.js$/, '') ?? '';
+  return new Worker(file, { ...options, resourceLimits: { maxOldGenerationSizeMb: memoryMb }, name });
+}
+
+async function nextAnswer<Value>(
+  worker: Worker,
+  how: Pick<ThreadOrder, 'signal' | 'timeoutMs' | 'failed'>,
+): Promise<Answer<Value>> {
+  const { signal, timeoutMs, failed } = how;
   try {
-    answer = { value: await work(workerData as Task) };
+    const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const [given] = (await once(worker, 'message', { signal: over })) as [Answer<Value>];
+    return given;
   } catch (error) {
-    answer = { error: toStoredError(error) };
+    signal.throwIfAborted();
+    throw failed(error);
+  }
+}
+
+function unwrap<Value>(given: Answer<Value>): Value {
+  if ('error' in given) throw new CaptureError(given.error);
+  return given.value;
+}
+
+async function answer<Task, Value>(work: (task: Task) => Value | Promise<Value>, task: Task): Promise<void> {
+  let given: Answer<Value>;
+  try {
+    given = { value: await work(task) };
+  } catch (error) {
+    given = { error: toStoredError(error) };
   }
   const transferList: ArrayBuffer[] = [];
-  parentPort?.postMessage(withOwnBytes(answer, transferList), transferList);
+  parentPort?.postMessage(withOwnBytes(given, transferList), transferList);
 }
 
 /** The same data with each array of bytes in a buffer of its own, which is added to those that are moved. */

@@ -25,7 +25,6 @@ const MADE: Record<string, string> = {
     'a rule of a filter list, in the page: V8 ends the call after 500 ms (guard-page.ts)',
   'src/render/launch/process-table.ts': 'the name of a field of /proc',
   'src/render/page/wall-signs.ts': 'words',
-  'src/render/picture/pdf-file.ts': 'the name of a type, at the beginning of an object',
 };
 
 interface Found {

@@ -4,6 +4,7 @@ import type { CaptureChanges, CaptureWarning, Inspection } from '../contract/cap
 import { CaptureError } from '../contract/capture-error.js';
 import { type ArtifactFormat, type CaptureOptions, shownAddress } from '../contract/capture-request.js';
 import type { PageLoad } from '../contract/page-loads.js';
+import type { PdfFiles } from '../pdf/pdf-files.js';
 import { type Deadlines, monotonicNow, TIMED_OUT } from './deadlines.js';
 import type { FactsReader } from './inspect/facts-reader.js';
 import type { EncodeQueue } from './memory.js';
@@ -103,6 +104,7 @@ export interface PageCaptureDeps {
   countries: EgressCountries;
   /** The process's one queue for encoding big pictures. */
   encodes: EncodeQueue;
+  pdfs: PdfFiles;
   /** The queue for encoding animated pictures, each of which may take a minute. */
   animations: EncodeQueue;
   /** STILLFRAME_FFMPEG, which makes mp4. */
@@ -341,6 +343,7 @@ export class PageCapture {
     const animation = {
       deadline: deadlines.endsAt,
       encodes: deps.animations,
+      pdfs: deps.pdfs,
       ffmpeg: deps.ffmpeg,
       signal: deadlines.signal,
     };
@@ -356,6 +359,7 @@ export class PageCapture {
           deadline,
           scroll,
           encodes: deps.encodes,
+          pdfs: deps.pdfs,
           animation,
           index: picture.index,
           arranged: this.#arrangedOf(picture),

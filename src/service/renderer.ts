@@ -6,6 +6,7 @@ import type { Egress } from '../egress/egress.js';
 import { CountryObserver } from '../egress/observe-country.js';
 import type { Log } from '../log.js';
 import { builtFile } from '../package-files.js';
+import { PdfFiles } from '../pdf/pdf-files.js';
 import type { RenderDeps, Rendering, RenderOrder } from '../render/capture.js';
 import type { Blocker } from '../render/guard/blocker.js';
 import { inspect, MarkdownWorker } from '../render/inspect/inspect.js';
@@ -80,6 +81,7 @@ export class Renderer implements AsyncDisposable {
         memoryBytes - SERVER_BYTES - browsers * (framesOnDemand ? ONE_PAGE_BROWSER_BYTES : BROWSER_BYTES),
       ),
       encodes: new EncodeQueue(builtFile('picture-thread.js')),
+      pdfs: new PdfFiles(builtFile('pdf-thread.js')),
       animations: new EncodeQueue(builtFile('picture-thread.js')),
       ffmpeg: config.ffmpeg,
       inspect: (session, how) => inspect(session, { ...how, worker: markdown }),

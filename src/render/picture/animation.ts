@@ -29,7 +29,7 @@ const HELD_MAX_MS = 3_000;
 const IMAGE_MAX_BYTES = 4_000_000;
 const IMAGES_MAX_BYTES = 12_000_000;
 
-interface AnimationOrder extends Pick<PictureOrder, 'deadline' | 'encodes'> {
+interface AnimationOrder extends Pick<PictureOrder, 'deadline' | 'encodes' | 'pdfs'> {
   animate: AnimateOption;
   /** STILLFRAME_FFMPEG. */
   ffmpeg: string | null;
@@ -46,13 +46,13 @@ export async function takeAnimation(
   options: CaptureOptions,
   order: AnimationOrder,
 ): Promise<Picture> {
-  const { animate, deadline, encodes, ffmpeg, signal } = order;
+  const { animate, deadline, encodes, pdfs, ffmpeg, signal } = order;
   const { session } = timed;
   const begun = performance.now();
   const page = boundedPage(session, deadline);
   const { view, resize } = options;
   await setDensity(page, view, { scale: view.deviceScaleFactor });
-  const region = await regionOf({ ...timed, options, page, deadline, encodes, begun });
+  const region = await regionOf({ ...timed, options, page, deadline, encodes, pdfs, begun });
   await using store = await FrameStore.open(session.temporaryDir, {
     resize,
     count: frameCount(animate),

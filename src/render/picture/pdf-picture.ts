@@ -4,6 +4,8 @@ import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, defaultOptions, type PdfOption } from '../../contract/capture-request.js';
 import { PDF_PAGE_MAX_PX, PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
 import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pdf-schema.js';
+import type { PdfEdits, RemovedPart } from '../../pdf/edit-pdf.js';
+import type { PdfFile } from '../../pdf/pdf-files.js';
 import { monotonicNow } from '../deadlines.js';
 import { encodeStrips, encodingOf, SectionStore, type Strips } from '../encode/encode.js';
 import type { PageBox } from '../in-page/print.js';
@@ -11,16 +13,7 @@ import { BAND_PIXELS } from '../memory.js';
 import { advanceTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../page-session.js';
 import { arrangeFullPage, capturedHeight, type ScrollReport } from './full-page.js';
-import {
-  FORM_OPACITY,
-  type PagePart,
-  type PrintOptions,
-  printStream,
-  readPdf,
-  refusedAs,
-  withLanguage,
-  withoutOnFirst,
-} from './pdf-file.js';
+import { type PrintOptions, printStream, refusedAs } from './print-stream.js';
 import {
   diagnosticsOf,
   MEASURE_SCALE,
@@ -41,6 +34,7 @@ const NO_FRAME_MS = 100;
  * or made of the whole page's rendered pixels. A page that cannot be printed faithfully on one page is made of pixels too.
  */
 export async function takePdf(order: PictureOrder, scroll: ScrollReport): Promise<Picture> {
+  order.pdfs.prepare();
   const { page, session, options, deadline } = order;
   const { view, fullPage, fullPageAlgorithm, maxHeight } = options;
   if (fullPage && fullPageAlgorithm === 'by_sections') return packPixels(order, scroll);
@@ -64,7 +58,7 @@ export async function takePdf(order: PictureOrder, scroll: ScrollReport): Promis
     paperHeight: paperHeight / CSS_PX_PER_INCH,
     pageRanges: fullPage && fits ? '1' : '',
   });
-  return printedPicture(order, content, {
+  return printedPicture(order, await edit(order, content, {}), {
     pageHeight,
     stoppedReason: !fullPage && pageHeight <= view.height ? 'viewport' : scroll.stoppedReason,
     truncated: lacks || height < pageHeight - 0.5 || scroll.stoppedReason !== 'end_of_page',
@@ -72,21 +66,28 @@ export async function takePdf(order: PictureOrder, scroll: ScrollReport): Promis
   });
 }
 
+/** Edits a PDF of the browser within the time limit, large ones one at a time. */
+function edit(
+  { pdfs, encodes, deadline, deadlines }: PictureOrder,
+  content: Buffer,
+  edits: PdfEdits,
+): Promise<PdfFile> {
+  const how = { timeoutMs: Math.max(1, deadline - monotonicNow()), signal: deadlines.signal };
+  return encodes.run(content.length, () => pdfs.edit(content, edits, how));
+}
+
 /** The picture of a PDF that the browser has printed. */
 function printedPicture(
   { options, begun }: PictureOrder,
-  content: Buffer,
+  { pages, ...file }: PdfFile,
   printed: { pageHeight: number; stoppedReason: StoppedReason; truncated: boolean } & Pick<
     Picture,
     'lacksContent' | 'fitted'
   >,
 ): Picture {
   const { pageHeight, stoppedReason, truncated, ...found } = printed;
-  const { width, height, pages } = readPdf(content);
   return {
-    content,
-    width,
-    height,
+    ...file,
     ...found,
     diagnostics: {
       algorithm: 'native',
@@ -135,11 +136,9 @@ async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Pi
   const content = await encodes.run(strips.width * strips.height, () =>
     pixelPdf(strips, { density: region.density, ...names }),
   );
-  const { width, height } = readPdf(content);
+  const { pages, ...file } = await edit(order, content, {});
   return {
-    content,
-    width,
-    height,
+    ...file,
     ...found,
     diagnostics: diagnosticsOf(region, taken, reason),
     timings: { begun, shoot: shot - begun, encode: performance.now() - shot },
@@ -268,6 +267,7 @@ export function isPrinted({ format, pdf, fullPage, fullPageAlgorithm }: CaptureO
  */
 export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise<Picture> {
   const { page, deadline } = order;
+  order.pdfs.prepare();
   const leftMs = deadline - monotonicNow();
   await keepDrawings(order);
   await setDensity(page, order.options.view);
@@ -282,10 +282,10 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
       throw error instanceof CaptureError && error.code === 'render_timeout' ? tooLong(leftMs) : asRefusal(error, pdf);
     });
   const printed = pdf.singlePage === true ? await printOnOne(order, pdf, { sheet, fit, print }) : await print(pdf);
-  const content = withLanguage(await withFirstPage(printed, pdf), language);
+  const file = await edit(order, printed, { language, removedFromFirst: removedFromFirst(pdf) });
   const { fitted } = fit;
   const found = { pageHeight, stoppedReason: 'end_of_page', truncated: lacks, lacksContent: lacks } as const;
-  return printedPicture(order, content, fitted === undefined ? found : { ...found, fitted });
+  return printedPicture(order, file, fitted === undefined ? found : { ...found, fitted });
 }
 
 /** The room that is added if the document, on paper, is higher than it was measured. */
@@ -316,7 +316,8 @@ async function printOnOne(
     const height = ((pageHeight * scale) / CSS_PX_PER_INCH) * room + top + bottom + 1 / 72;
     if (height > PDF_PAPER_INCHES.max) break;
     const printed = await print({ ...pdf, paper: { ...pdf.paper, height: Math.max(height, PDF_PAPER_INCHES.min) } });
-    if (readPdf(printed).pages <= 1) return printed;
+    const { content, pages } = await edit(order, printed, {});
+    if (pages <= 1) return content;
   }
   throw refusedAs(
     'pdf.single_page',
@@ -352,15 +353,20 @@ function toPrintOptions(pdf: PdfOption, scale: number, margins: Margins): PrintO
   };
 }
 
+/**
+ * Opacities by which the header and the footer are found in a printed file. Printed, they cannot be told from 1.
+ */
+const FORM_OPACITY: Record<PagePart, number> = { header: 0.9998, footer: 0.9997 };
+
 /** Only page 1 of the document is affected, which `page_ranges` may exclude. */
-async function withFirstPage(printed: Buffer, pdf: PdfOption): Promise<Buffer> {
+function removedFromFirst(pdf: PdfOption): RemovedPart[] {
   const { pageRanges } = pdf;
   const hasFirst = pageRanges === null || pageRanges.split(',').some((range) => Number.parseInt(range, 10) === 1);
-  let content = printed;
-  for (const part of PARTS) if (hasFirst && leavesOutOnFirst(pdf, part)) content = await withoutOnFirst(content, part);
-  return content;
+  const left = PARTS.filter((part) => hasFirst && leavesOutOnFirst(pdf, part));
+  return left.map((part) => ({ name: part, field: `pdf.first_page_${part}`, opacity: FORM_OPACITY[part] }));
 }
 
+type PagePart = 'header' | 'footer';
 const PARTS = ['header', 'footer'] as const;
 
 function leavesOutOnFirst(

@@ -8,6 +8,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import type { CaptureOptions, ImageFormat, View } from '../../contract/capture-request.js';
 import { FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
+import type { PdfFiles } from '../../pdf/pdf-files.js';
 import { monotonicNow } from '../deadlines.js';
 import {
   cropped,
@@ -59,6 +60,7 @@ export interface PictureOrder extends TimedPage {
   begun: number;
   /** The process's one queue for encoding big pictures. */
   encodes: EncodeQueue;
+  pdfs: PdfFiles;
   /** Called when the page is ready, with the rectangle to capture, in CSS px; null for the view. */
   arranged?: ((area: ElementBox | null) => Promise<void>) | undefined;
   /** The number of visible matches of the selector before the element. Default: 0. */

@@ -247,7 +247,7 @@ function naming(error: unknown, name: string | null): unknown {
   });
 }
 
-interface TakeHow extends Pick<PictureOrder, 'deadline' | 'encodes' | 'arranged' | 'index' | 'onShot'> {
+interface TakeHow extends Pick<PictureOrder, 'deadline' | 'encodes' | 'pdfs' | 'arranged' | 'index' | 'onShot'> {
   /** The result of scrollThrough; null if the page was not scrolled through. */
   scroll: ScrollReport | null;
   /** For animated pictures. */

@@ -7,6 +7,7 @@ import { hasWebScheme } from '../../../src/contract/read-url.js';
 import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
 import { builtFile } from '../../../src/package-files.js';
+import { PdfFiles } from '../../../src/pdf/pdf-files.js';
 import { capture, type RenderDeps, type Rendering } from '../../../src/render/capture.js';
 import type { Executable } from '../../../src/render/launch/executable.js';
 import { EncodeQueue, MemoryBudget } from '../../../src/render/memory.js';
@@ -60,6 +61,7 @@ export async function openRig(given: Partial<RenderDeps> & RigMachine = {}): Pro
     memory: new MemoryBudget(Number.POSITIVE_INFINITY),
     countries: { observe: async () => 'US' },
     encodes: new EncodeQueue(builtFile('picture-thread.js')),
+    pdfs: new PdfFiles(builtFile('pdf-thread.js')),
     animations: new EncodeQueue(builtFile('picture-thread.js')),
     ffmpeg: null,
     inspect: async () => ({ markdown: '', accessibleTree: '' }),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { readPdf } from '../../../src/render/picture/pdf-file.js';
+import { editPdf } from '../../../src/pdf/edit-pdf.js';
 import { browserOfFile } from './a-page-session.js';
 import { take } from './take.js';
 
@@ -66,7 +66,7 @@ it('scripts that prepare a page for print are run', async () => {
 it('a page without scripts is printed without being scrolled through', async () => {
   const { content, scroll } = await print(`<!doctype html>${'<p>words of an article</p>'.repeat(200)}`);
   expect(scroll).toMatchObject({ steps: 0, stoppedReason: 'end_of_page' });
-  expect(readPdf(content).pages).toBeGreaterThan(3);
+  expect((await editPdf({ content, edits: {} })).pages).toBeGreaterThan(3);
 });
 
 it('a WebGL canvas is printed as it is shown, wherever it is', async () => {

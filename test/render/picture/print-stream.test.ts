@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { CdpSession } from '../../../src/render/launch/pipe-session.js';
-import { printStream } from '../../../src/render/picture/pdf-file.js';
+import { printStream } from '../../../src/render/picture/print-stream.js';
 
 /** A browser that answers `IO.read` as given. */
 function aBrowser(read: () => unknown): CdpSession {

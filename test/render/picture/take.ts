@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { builtFile } from '../../../src/package-files.js';
+import { PdfFiles } from '../../../src/pdf/pdf-files.js';
 import { Deadlines, monotonicNow } from '../../../src/render/deadlines.js';
 import { EncodeQueue } from '../../../src/render/memory.js';
 import { ClockTotal, NetworkTracker } from '../../../src/render/page/open-page.js';
@@ -49,6 +50,7 @@ export async function take(
     deadline,
     scroll,
     encodes: new EncodeQueue(builtFile('picture-thread.js')),
+    pdfs: new PdfFiles(builtFile('pdf-thread.js')),
   });
   if (events !== null) budget.onEvents?.(await events());
   return { ...picture, scroll };

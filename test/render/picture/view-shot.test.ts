@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { builtFile } from '../../../src/package-files.js';
+import { PdfFiles } from '../../../src/pdf/pdf-files.js';
 import { Deadlines, monotonicNow } from '../../../src/render/deadlines.js';
 import { encodingOf } from '../../../src/render/encode/encode.js';
 import { EncodeQueue } from '../../../src/render/memory.js';
@@ -37,6 +38,7 @@ it.each([
     deadline,
     begun: 0,
     encodes: new EncodeQueue(builtFile('picture-thread.js')),
+    pdfs: new PdfFiles(builtFile('pdf-thread.js')),
   };
   const encoding = { ...encodingOf(wanted, wanted.format as 'png'), quality: 100 };
   const whole = await takeView(order, encoding);

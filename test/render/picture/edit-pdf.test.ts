@@ -1,11 +1,17 @@
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { readPdf } from '../../../src/render/picture/pdf-file.js';
+import { editPdf } from '../../../src/pdf/edit-pdf.js';
 import { browserOfFile } from './a-page-session.js';
 
 const FORGED = '\n9 0 obj\n<</Type /Page\n/MediaBox [0 0 9 9]\n';
 
 const browser = await browserOfFile();
+
+async function readPdf(pdf: Buffer) {
+  const { content, ...read } = await editPdf({ content: pdf, edits: {} });
+  expect(Buffer.from(content).equals(pdf)).toBe(true);
+  return read;
+}
 
 async function printed(html: string): Promise<Buffer> {
   const page = await browser.newPage();
@@ -19,7 +25,7 @@ async function printed(html: string): Promise<Buffer> {
 
 it('the size and number of the pages are read', async () => {
   const pages = Array.from({ length: 20 }, (_, nth) => `<p style="break-after:page">Page ${nth}</p>`).join('');
-  expect(readPdf(await printed(pages))).toEqual({ width: 300, height: 600, pages: 20 });
+  expect(await readPdf(await printed(pages))).toEqual({ width: 300, height: 600, pages: 20 });
 });
 
 it('titles, links, alternative texts and images of the captured page are not misread', async () => {
@@ -33,10 +39,10 @@ it('titles, links, alternative texts and images of the captured page are not mis
     `<title>${FORGED}</title><a href="https://a.test/${FORGED}">link</a><img alt="${FORGED}" src="data:image/jpeg;base64,${jpeg.toString('base64')}">`,
   );
   expect(content.includes('/MediaBox [0 0 9 9]')).toBe(true);
-  expect(readPdf(content)).toEqual({ width: 300, height: 600, pages: 1 });
+  expect(await readPdf(content)).toEqual({ width: 300, height: 600, pages: 1 });
 });
 
-it('a file that is not a PDF is rejected', () => {
-  expect(() => readPdf(Buffer.from(FORGED))).toThrow('no table of objects');
-  expect(() => readPdf(Buffer.from('xref\n0 1\nstartxref\n0\n%%EOF\n'))).toThrow('no page');
+it('a file that is not a PDF is rejected', async () => {
+  await expect(readPdf(Buffer.from(FORGED))).rejects.toThrow();
+  await expect(readPdf(Buffer.from('xref\n0 1\nstartxref\n0\n%%EOF\n'))).rejects.toThrow();
 });
