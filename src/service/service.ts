@@ -477,6 +477,7 @@ export class Service implements AsyncDisposable {
       mail: smtpUrl === null || mailFrom === null ? null : { smtpUrl, mailFrom },
       roles: { runs: this.hasRole('capture'), messages: this.hasRole('webhook') },
       shared: store.shared,
+      cautiousNow: clock.cautious,
       onMessage: (outcome, kind) => metrics.countWatchMessage(kind, outcome),
       shutdown: shutdown.signal,
       onError,

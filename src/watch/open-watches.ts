@@ -30,6 +30,8 @@ export interface WatchesOptions {
   /** Whether this server makes runs, and whether it sends messages. */
   roles: { runs: boolean; messages: boolean };
   shared: boolean;
+  /** The earlier of wall and trusted time: a clock that jumps forward must not delete history. */
+  cautiousNow(): number;
   onMessage(outcome: AttemptOutcome['kind'], kind: WatchMessage['kind']): void;
   shutdown: AbortSignal;
   onError(error: unknown): void;
@@ -57,7 +59,7 @@ interface ClaimedMessage {
 }
 
 export function openWatches(options: WatchesOptions): OpenWatches {
-  const { api, messages, mail, roles, shared, shutdown, onError } = options;
+  const { api, messages, mail, roles, shared, cautiousNow, shutdown, onError } = options;
   const { store, now } = options.runs;
   const pollMs = shared ? POLL_MS.shared : POLL_MS.alone;
   const runs: RunDeps = {
@@ -82,7 +84,11 @@ export function openWatches(options: WatchesOptions): OpenWatches {
       if (at < latest - SET_BACK_MS) await bringForward(runs);
       latest = at;
       await fireDue(runs);
-      if (at - prunedAt > PRUNE_EVERY_MS && (await store.pruneRuns(at, PRUNED_AT_ONCE)) < PRUNED_AT_ONCE) prunedAt = at;
+      if (
+        Math.abs(at - prunedAt) > PRUNE_EVERY_MS &&
+        (await store.pruneRuns(cautiousNow(), PRUNED_AT_ONCE)) < PRUNED_AT_ONCE
+      )
+        prunedAt = at;
       const claimed = await claims.next();
       return claimed === null ? [] : [claimed];
     },
