@@ -213,6 +213,14 @@ describe.concurrent('scrolling through', () => {
     expect(await judgeRows(picture.content, { ratio: 0.5, tolerance: 60 })).toMatchObject({ height: 16_383, wrong: 0 });
   });
 
+  it('shows the last row of a page that ends between two px', async () => {
+    const { content } = await take(browser, rowsPage(1_691), { full_page: true, ...density(1.5) });
+    expect(await judgeRows(content, { ratio: 1.5, tolerance: 0, pageHeight: 1_691 })).toMatchObject({
+      height: 2_537,
+      wrong: 0,
+    });
+  });
+
   it('is not misled by elements that a transform moves into place', async () => {
     const card = (left: number, row: number) => `<b style="top:${row * 100}px;left:${left}px"></b>`;
     const cards = `<style>b{position:absolute;height:100px;width:160px;background:#eee;transform:translateY(60px)}.on{transform:none}</style>
