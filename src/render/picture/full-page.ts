@@ -49,6 +49,8 @@ const STOP_MAX_MS = 2_000;
 const LOAD_WAIT_MS = 400;
 /** The wait at the end of the page for content that extends it, in ms. */
 export const END_WAIT_MS = 800;
+/** The longest that a scroll takes which began before the time limit, and the return to the top, on a busy machine, in ms. */
+const LAST_STEP_MS = LOAD_WAIT_MS + STOP_MAX_MS + END_WAIT_MS;
 /** The number of consecutive scrolls without movement or new content after which scrolling ends. */
 const STUCK_STEPS = 3;
 
@@ -70,7 +72,7 @@ export async function scrollThrough(
   options: CaptureOptions,
   how: ScrollOptions,
 ): Promise<ScrollReport> {
-  const page = boundedPage(timed.session, how.deadline + END_WAIT_MS);
+  const page = boundedPage(timed.session, how.deadline + LAST_STEP_MS);
   const first = boundedPage(timed.session, how.respondsBy ?? how.deadline);
   const expanding = { wide: options.fullWidth, tellsSize: timed.tellsSize };
   const cut = await first.call('scrollers.expandAll', expanding);
@@ -80,14 +82,16 @@ export async function scrollThrough(
   const { steps, seen, isLate } = isStill
     ? { steps: 0, seen: start.pageHeight, isLate: false }
     : await scrollDown(timed, page, { options, start, deadline: how.deadline });
+  const inTime = () => boundedPage(timed.session, Math.max(how.deadline, monotonicNow()) + LAST_STEP_MS);
   if (steps > 0) {
-    for (const to of await page.call('looks.unseenAt'))
+    const back = inTime();
+    for (const to of await back.call('looks.unseenAt'))
       if (monotonicNow() < how.deadline) await stepTo(timed, page, { to, options });
-    await stepTo(timed, page, { to: 0, options });
+    await stepTo(timed, back, { to: 0, options });
   }
   // A page that draws for ever has had its wait.
   if (steps > 0 || start.pageHeight > start.viewHeight + 1) await how.waitForIdle();
-  const { pageHeight } = await page.call('scroll.measure');
+  const { pageHeight } = await inTime().call('scroll.measure');
   const limit = heightLimit(pageHeight, { start, options });
   if (isLate && seen < Math.min(pageHeight, limit))
     return { captureHeight: seen, stoppedReason: 'time_limit', steps, lacksContent };
