@@ -39,7 +39,7 @@ it('the invoice has its letterhead on the first page, and a footer, on A4', asyn
 });
 
 it('the invoice of the API has no header on its first page', async () => {
-  const { sizes, texts } = await print(exampleWith(PDF, 'sh', 'first_page_header'));
+  const { sizes, texts } = await print(exampleWith(PDF, 'sh', '"headers"'));
   expect(sizes).toEqual([A4]);
   expect(texts[0]).toContain('Page 1 of 1');
   expect(texts[0]).not.toContain('continued');

@@ -77,12 +77,12 @@ export interface CookieOption {
 
 /** Lengths in inches, with `landscape` applied. */
 export interface PdfOption
-  extends Omit<CamelNames<WirePdf>, 'paper' | 'margin' | 'landscape' | 'singlePage' | 'firstPageFooter'> {
+  extends Omit<CamelNames<WirePdf>, 'paper' | 'margin' | 'landscape' | 'singlePage' | 'headers'> {
   paper: { width: number; height: number };
   margin: { top: number; right: number; bottom: number; left: number };
-  /** Absent unless it is used: a request without it keeps its identity. */
+  /** Absent unless they are used: a request without them keeps its identity. */
   singlePage?: true;
-  firstPageFooter?: false;
+  headers?: NonNullable<WirePdf['headers']>;
 }
 
 /** CSS px of the page. */
@@ -275,7 +275,7 @@ export function defaultOptions(): CaptureOptions {
 }
 
 const PDF_FIELDS = Object.keys(pdfSchema.shape).filter(
-  (name) => !['landscape', 'single_page', 'first_page_footer'].includes(name),
+  (name) => !['landscape', 'single_page', 'headers'].includes(name),
 );
 
 function toPdfOption(wire: WirePdf): PdfOption {
@@ -284,9 +284,9 @@ function toPdfOption(wire: WirePdf): PdfOption {
     typeof paper === 'string' ? PAPER_INCHES[paper] : { width: inches(paper.width), height: inches(paper.height) };
   const { top, right, bottom, left } = typeof all === 'object' ? all : { top: all, right: all, bottom: all, left: all };
   return {
-    ...(renamed(wire, PDF_FIELDS) as unknown as Omit<CamelNames<WirePdf>, 'singlePage' | 'firstPageFooter'>),
+    ...(renamed(wire, PDF_FIELDS) as unknown as Omit<CamelNames<WirePdf>, 'singlePage' | 'headers'>),
     ...(wire.single_page === true ? { singlePage: true } : {}),
-    ...(wire.first_page_footer ? {} : { firstPageFooter: false }),
+    ...(wire.headers === undefined ? {} : { headers: wire.headers }),
     paper: wire.landscape ? { width: height, height: width } : { width, height },
     margin: { top: inches(top), right: inches(right), bottom: inches(bottom), left: inches(left) },
   };

@@ -77,6 +77,8 @@ export const MASK_COLOR_MAX_CHARS = 32;
 export const RESIZE_MAX_PX = 16_383;
 export const PDF_LENGTH_MAX_CHARS = 32;
 export const PDF_TEMPLATE_MAX_CHARS = 65_536;
+export const PDF_HEADERS_MAX = 20;
+export const PDF_PAGE_CHOICE_MAX_CHARS = 256;
 /** A page smaller than about a third of an inch has no printable area; the format allows at most 200. */
 export const PDF_PAPER_INCHES = { min: 0.3, max: 200 } as const;
 export const PDF_SCALE = { min: 0.1, max: 2 } as const;

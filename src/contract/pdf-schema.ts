@@ -60,6 +60,9 @@ const template = (what: string) =>
       form: 'long',
     });
 
+const PAGE_CHOICE_RULE =
+  'must be page numbers, ranges such as 2-, and the words first, last, left, right, even and odd';
+
 export const pdfSchema = z.strictObject({
   paper: z
     .union(
@@ -112,14 +115,27 @@ export const pdfSchema = z.strictObject({
     .meta({ description: 'pages to keep (default: all)', example: '1-3,5' }),
   header_template: template('header'),
   footer_template: template('footer'),
-  first_page_header: z
-    .boolean()
-    .default(true)
-    .meta({ description: 'print the header on the first page too', example: false }),
-  first_page_footer: z
-    .boolean()
-    .default(true)
-    .meta({ description: 'print the footer on the first page too; the page is counted in any case', example: false }),
+  headers: z
+    .array(
+      z
+        .strictObject({
+          pages: limited(limits.PDF_PAGE_CHOICE_MAX_CHARS).refine(isPageChoice, PAGE_CHOICE_RULE).meta({
+            description:
+              'pages that it is for: numbers and ranges such as 1, 3-7, 2- or -3, and the words first, last, left (or even) and right (or odd), separated by commas',
+            example: 'first',
+          }),
+          header: template('header'),
+          footer: template('footer'),
+        })
+        .refine(({ header, footer }) => (header ?? footer) !== undefined, 'needs `header` or `footer`'),
+    )
+    .max(limits.PDF_HEADERS_MAX)
+    .optional()
+    .meta({
+      description:
+        'other headers and footers for some pages: on each page, the first entry that is for the page and has a `header` replaces `header_template`, and likewise for the footer; empty text prints none. Pages are counted in any case',
+      example: [{ pages: 'first', header: '' }],
+    }),
   fit_width: z.boolean().default(true).meta({
     description:
       'scale content that is wider than the paper down to its width, from `scale` to no less than about 0.07, with the warning `scaled_to_fit`; if false, what is too wide is cut off',
@@ -155,6 +171,39 @@ function separate(text: string, open: string | RegExp, close: string | RegExp): 
   const [first = '', ...parts] = text.split(open);
   const passages = parts.map((part) => part.split(close, 1)[0] ?? '');
   return [first + parts.map((part, index) => part.slice(passages[index]?.length)).join(''), passages];
+}
+
+const PAGE_WORDS: Readonly<Record<string, (page: number, last: number) => boolean>> = {
+  first: (page) => page === 1,
+  last: (page, last) => page === last,
+  left: (page) => page % 2 === 0,
+  even: (page) => page % 2 === 0,
+  right: (page) => page % 2 === 1,
+  odd: (page) => page % 2 === 1,
+};
+
+/** The tests of a choice such as `first, 3-7`; null for a part that is none. */
+function pageTests(choice: string): (((page: number, last: number) => boolean) | null)[] {
+  return choice.split(',').map((part) => {
+    const word = part.trim().toLowerCase();
+    if (Object.hasOwn(PAGE_WORDS, word)) return PAGE_WORDS[word] ?? null;
+    const [found, from = '', dash, to = ''] = /^(\d{0,6})(?:\s*(-)\s*(\d{0,6}))?$/.exec(word) ?? [];
+    const least = from === '' ? 1 : Number(from);
+    const most = to !== '' ? Number(to) : dash === undefined ? least : Number.POSITIVE_INFINITY;
+    return found === undefined || from + to === '' || least < 1 || most < least
+      ? null
+      : (page) => least <= page && page <= most;
+  });
+}
+
+function isPageChoice(text: string): boolean {
+  return pageTests(text).every((test) => test !== null);
+}
+
+/** Whether one of `pdf.headers` is for a page, as a function of the page and the document's number of pages. */
+export function pageChooser(choice: string): (page: number, pages: number) => boolean {
+  const tests = pageTests(choice);
+  return (page, pages) => tests.some((test) => test?.(page, pages) === true);
 }
 
 /** As printToPDF parses them: `1-3,5`, each range ascending. */

@@ -13,7 +13,7 @@ describe('a request that uses no extension', () => {
       'a00d66f7f5c39253',
       'd51762b79570daed',
     ],
-    [{ url: 'https://example.com/', format: 'pdf', pdf: { margin: 10 } }, '944ef052069c61cc', '23b1d29605e3da39'],
+    [{ url: 'https://example.com/', format: 'pdf', pdf: { margin: 10 } }, 'ca751920db357fad', '23ef38a19eb8c857'],
     [
       { url: 'example.com', format: 'pdf', full_page: true, headers: { 'X-A': '1' } },
       '79011c81ff77fabc',
@@ -236,7 +236,6 @@ describe('a request with extensions', () => {
       paper: { width: 11.6929, height: 8.2677 },
       margin: { top: 1, right: 0, bottom: 0, left: 0.5 },
       printBackground: true,
-      firstPageHeader: true,
       fitWidth: true,
       media: 'print',
     });

@@ -104,8 +104,7 @@ export const PAPER: Record<string, Report> = {
     request: print({
       header_template: 'Head',
       footer_template: NUMBERS,
-      first_page_header: false,
-      first_page_footer: false,
+      headers: [{ pages: 'first', header: '', footer: '' }],
     }),
     async right(rendering) {
       const [first, ...others] = await textsOf(rendering);
@@ -115,37 +114,40 @@ export const PAPER: Record<string, Report> = {
       expect(rendering.diagnostics.sections).toBe(3);
     },
   },
-  'without its header the first page keeps its footer, however either is drawn': {
-    source: 'https://github.com/puppeteer/puppeteer/issues/2089',
-    page: PAGES,
+  'left, right and last pages have headers of their own, however they are drawn, over a page with margin boxes': {
+    source: 'https://github.com/puppeteer/puppeteer/issues/3672',
+    page: pageOf(
+      'Body one<dialog open style="visibility:visible">Top</dialog><p style="break-before:page">Body two<p style="break-before:page">Body three<p style="break-before:page">Body four',
+      '@page{@top-left{content:"Box"}}:root{background:#fee}body *{visibility:visible}',
+    ),
     request: print({
-      header_template: DRAWN,
       footer_template: `<div style="opacity:.5">${NUMBERS}</div>`,
-      first_page_header: false,
+      headers: [
+        { pages: 'last', header: 'Last', footer: '' },
+        { pages: 'left, 1', header: DRAWN },
+        { pages: 'right', header: 'Right' },
+      ],
     }),
     async right(rendering) {
       expect((await textsOf(rendering)).map((texts) => texts.join(''))).toEqual([
-        'Body one1/3',
-        'Body twoClippedHead2/3',
-        'Body threeClippedHead3/3',
+        'BoxBody oneTopClippedHead1/4',
+        'BoxBody twoClippedHead2/4',
+        'BoxBody threeRight3/4',
+        'BoxBody fourLast',
       ]);
     },
   },
-  'without its footer the first page keeps its header': {
-    source: 'https://github.com/puppeteer/puppeteer/issues/2089',
-    page: PAGES,
-    request: print({ header_template: DRAWN, footer_template: NUMBERS, first_page_footer: false }),
-    async right(rendering) {
-      const [first, second] = await textsOf(rendering);
-      expect([first?.join(''), second?.join('')]).toEqual(['Body oneClippedHead', 'Body twoClippedHead2/3']);
-    },
-  },
-  'without its header the first page keeps its tags, links and outline': {
+  'headers of some pages leave the tags, links and outline as they are': {
     source: 'https://github.com/puppeteer/puppeteer/issues/9672',
     page: pageOf(
       '<h1>One</h1><a href="https://example.com/">out</a><p style="opacity:.5">Faint</p><h1 style="break-before:page">Two</h1>',
     ),
-    request: print({ header_template: '<b>Head</b>', first_page_header: false, tagged: true, outline: true }),
+    request: print({
+      header_template: '<b>Head</b>',
+      headers: [{ pages: 'first', header: '' }],
+      tagged: true,
+      outline: true,
+    }),
     async right({ content }) {
       const [first, second] = await printedTexts(content);
       expect(first?.map(({ text }) => text)).toEqual(['One', 'out', 'Faint']);
@@ -156,18 +158,43 @@ export const PAPER: Record<string, Report> = {
       expect(text.match(/\/S \/H1/g)).toHaveLength(2);
     },
   },
-  'page ranges that leave page 1 out keep the header on the first sheet': {
+  'pages keep their numbers and headers in page ranges': {
     source: 'https://github.com/puppeteer/puppeteer/issues/4879',
     page: PAGES,
-    request: print({ header_template: NUMBERS, first_page_header: false, page_ranges: '2-3' }),
+    request: print({
+      header_template: NUMBERS,
+      headers: [
+        { pages: '1', header: '' },
+        { pages: 'last', footer: 'End' },
+      ],
+      page_ranges: '2-3',
+    }),
     async right(rendering) {
-      expect((await textsOf(rendering)).map((texts) => texts.join(''))).toEqual(['Body two2/3', 'Body three3/3']);
+      expect((await textsOf(rendering)).map((texts) => texts.join(''))).toEqual(['Body two2/3', 'Body three3/3End']);
+    },
+  },
+  'a table of contents has the page numbers of what it links to, after its own pages have moved them': {
+    source: 'https://github.com/puppeteer/puppeteer/issues/1778',
+    page: pageOf(
+      `<p>See page <b data-page-number-of="#größe 1">?</b>, <i data-page-number-of="#gone">none</i></p><ul data-toc>${[
+        1, 2, 3,
+      ]
+        .map((nth) => `<li style="height:13cm"><a href="#ch-${nth}">Chapter ${nth}</a>`)
+        .join('')}</ul>
+      <h2 id=ch-1 style="break-before:page">One</h2><h2 id=ch-2 style="break-before:page">Two</h2><p id="größe 1">Here</p>
+      <div style="height:795px"></div><h2 id=ch-3>Three</h2><p>Kept with its heading`,
+    ),
+    request: print({}),
+    async right(rendering) {
+      const [first, second, third, fourth, fifth] = (await textsOf(rendering)).map((texts) => texts.join('|'));
+      expect([first, second]).toEqual(['3|4|See page|4|,|none|Chapter 1|Chapter 2', '5|Chapter 3']);
+      expect([third, fourth, fifth]).toEqual(['One', 'Two|Here', 'Three|Kept with its heading']);
     },
   },
   'an empty cover without a header stays a page, and templates that print nothing take no content away': {
     source: 'https://github.com/westy92/html-pdf-chrome/issues/236',
     page: pageOf('<div style="break-after:page"></div>Body two'),
-    request: print({ header_template: 'Head', first_page_header: false }),
+    request: print({ header_template: 'Head', headers: [{ pages: 'first', header: '' }] }),
     async right(rendering) {
       expect(await textsOf(rendering)).toEqual([[], ['Body two', 'Head']]);
     },

@@ -9,7 +9,9 @@ import {
   force,
   forceAll,
   isVisible,
+  keepAdopted,
   pageScroller,
+  sheetOf,
   styleOf,
   trees,
 } from './dom.js';
@@ -48,6 +50,30 @@ export function announce(name: 'beforeprint' | 'afterprint'): void {
 /** Ignores the breaks between pages that the page asks for. */
 export function ignoreBreaks(): void {
   adopt('*, ::before, ::after { break-before: auto !important; break-after: auto !important; page: auto !important }');
+}
+
+const HEADINGS_MAX = 5_000;
+
+/** Keeps headings on the page of what follows them, except where the page says otherwise. */
+export function keepHeadings(): void {
+  const headings = trees().flatMap((tree) => allIn(tree, 'h1, h2, h3, h4, h5, h6'));
+  for (const heading of headings.slice(0, HEADINGS_MAX)) {
+    if (heading instanceof HTMLElement && getComputedStyle(heading).breakAfter === 'auto')
+      force(heading, 'break-after', 'avoid');
+  }
+}
+
+let hiding: CSSStyleSheet | null = null;
+
+/** Hides everything, with its place kept, or shows it again. */
+export function hideContent(isHidden: boolean): void {
+  // Elements of the top layer do not have the opacity of the root.
+  const top = ':is(dialog, [popover], :fullscreen)';
+  hiding ??= sheetOf(
+    `:root, ${top}, ${top} *, ::backdrop { visibility: hidden !important } :root { opacity: 0 !important; background: none !important }`,
+  );
+  if (isHidden) keepAdopted([hiding]);
+  else document.adoptedStyleSheets = documentProperty('adoptedStyleSheets').filter((sheet) => sheet !== hiding);
 }
 
 /** The width of the laid-out content in CSS px, including content beyond the viewport's right edge. */

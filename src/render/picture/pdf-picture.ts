@@ -4,7 +4,8 @@ import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, defaultOptions, type PdfOption } from '../../contract/capture-request.js';
 import { PDF_PAGE_MAX_PX, PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
 import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pdf-schema.js';
-import type { PdfEdits, RemovedPart } from '../../pdf/edit-pdf.js';
+import type { Overlay } from '../../pdf/draw-over.js';
+import type { PdfEdits } from '../../pdf/edit-pdf.js';
 import type { PdfFile } from '../../pdf/pdf-files.js';
 import { monotonicNow } from '../deadlines.js';
 import { encodeStrips, encodingOf, SectionStore, type Strips } from '../encode/encode.js';
@@ -13,6 +14,7 @@ import { BAND_PIXELS } from '../memory.js';
 import { advanceTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../page-session.js';
 import { arrangeFullPage, capturedHeight, type ScrollReport } from './full-page.js';
+import { pagesAlike, printedPages } from './page-headers.js';
 import { type PrintOptions, printStream, refusedAs } from './print-stream.js';
 import {
   diagnosticsOf,
@@ -277,15 +279,68 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   const fit = pdf.fitWidth ? await fitWidth(order, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
   if (!pdf.fitWidth) await page.call('print.keepWidth');
   const { language } = await page.call('print.documentNames');
-  const print = (how: PdfOption) =>
+  await page.call('print.keepHeadings');
+  const print: Print = (how) =>
     printStream(page, toPrintOptions(how, fit.scale, sheet.margins)).catch((error: unknown) => {
       throw error instanceof CaptureError && error.code === 'render_timeout' ? tooLong(leftMs) : asRefusal(error, pdf);
     });
-  const printed = pdf.singlePage === true ? await printOnOne(order, pdf, { sheet, fit, print }) : await print(pdf);
-  const file = await edit(order, printed, { language, removedFromFirst: removedFromFirst(pdf) });
+  const bare = pdf.headers === undefined ? pdf : { ...pdf, headerTemplate: null, footerTemplate: null };
+  const { printed, paper } =
+    pdf.singlePage === true
+      ? await printOnOne(order, bare, { sheet, fit, print })
+      : { printed: await printNumbered(order, bare, print), paper: pdf.paper };
+  const file =
+    pdf.headers === undefined
+      ? await edit(order, printed, { language })
+      : await addHeaders(order, { ...pdf, paper }, { printed, print, language });
   const { fitted } = fit;
   const found = { pageHeight, stoppedReason: 'end_of_page', truncated: lacks, lacksContent: lacks } as const;
   return printedPicture(order, file, fitted === undefined ? found : { ...found, fitted });
+}
+
+type Print = (how: PdfOption) => Promise<Buffer>;
+
+/** How often a document is printed again for its page numbers, which may move what they count. */
+const NUMBERINGS_MAX = 3;
+
+/** Prints a document with the numbers of the pages that it refers to. */
+async function printNumbered(order: PictureOrder, pdf: PdfOption, print: Print): Promise<Buffer> {
+  const { page } = order;
+  const targets = await page.call('pageNumbers.findTargets');
+  if (targets.length === 0) return await print(pdf);
+  for (let again = 0; ; again++) {
+    const whole = await print({ ...pdf, pageRanges: null });
+    const { content, targetPages = [] } = await edit(order, whole, { targets });
+    const hasChanged = await page.call('pageNumbers.showPages', targetPages);
+    if (!hasChanged || again === NUMBERINGS_MAX) return pdf.pageRanges === null ? content : await print(pdf);
+  }
+}
+
+const HEADERS_MAX_BYTES = 96 * 1024 * 1024;
+
+/** Prints the headers and footers of each kind of page on empty pages, and draws these over the document's. */
+async function addHeaders(
+  order: PictureOrder,
+  pdf: PdfOption,
+  { printed, print, language }: { printed: Buffer; print: Print; language: string },
+): Promise<PdfFile> {
+  const { content, pages: count } = await edit(order, printed, {});
+  const { page } = order;
+  const plain = { ...pdf, outline: false, tagged: false };
+  const overlays: Overlay[] = [];
+  await page.call('print.hideContent', true);
+  const numbers = printedPages(pdf.pageRanges, count);
+  const isPart = pdf.pageRanges !== null && pdf.headers?.some(({ pages }) => /last/i.test(pages)) === true;
+  const pages = isPart ? (await edit(order, await print({ ...plain, pageRanges: null }), {})).pages : count;
+  let bytes = 0;
+  for (const { places, ...alike } of pagesAlike(pdf, { printed: numbers, pages })) {
+    const drawn = await print({ ...plain, ...alike });
+    bytes += drawn.length;
+    if (bytes > HEADERS_MAX_BYTES) throw refusedAs('pdf.headers', 'has more headers and footers than fit into a file');
+    overlays.push({ content: drawn, places });
+  }
+  await page.call('print.hideContent', false);
+  return await edit(order, content, { language, overlays });
 }
 
 /** The room that is added if the document, on paper, is higher than it was measured. */
@@ -298,12 +353,8 @@ const MORE_ROOM = 1.1;
 async function printOnOne(
   order: PictureOrder,
   pdf: PdfOption,
-  {
-    sheet,
-    fit,
-    print,
-  }: { sheet: Sheet; fit: Awaited<ReturnType<typeof fitWidth>>; print: (how: PdfOption) => Promise<Buffer> },
-): Promise<Buffer> {
+  { sheet, fit, print }: { sheet: Sheet; fit: Awaited<ReturnType<typeof fitWidth>>; print: Print },
+): Promise<{ printed: Buffer; paper: PdfOption['paper'] }> {
   const { page, options } = order;
   const scale = fit.fitted?.scale ?? fit.scale;
   await page.call('print.ignoreBreaks');
@@ -315,9 +366,9 @@ async function printOnOne(
     // A point more, since Chromium rounds the paper to whole points (puppeteer#2278).
     const height = ((pageHeight * scale) / CSS_PX_PER_INCH) * room + top + bottom + 1 / 72;
     if (height > PDF_PAPER_INCHES.max) break;
-    const printed = await print({ ...pdf, paper: { ...pdf.paper, height: Math.max(height, PDF_PAPER_INCHES.min) } });
-    const { content, pages } = await edit(order, printed, {});
-    if (pages <= 1) return content;
+    const paper = { ...pdf.paper, height: Math.max(height, PDF_PAPER_INCHES.min) };
+    const { content, pages } = await edit(order, await print({ ...pdf, paper }), {});
+    if (pages <= 1) return { printed: content, paper };
   }
   throw refusedAs(
     'pdf.single_page',
@@ -327,11 +378,8 @@ async function printOnOne(
 
 function toPrintOptions(pdf: PdfOption, scale: number, margins: Margins): PrintOptions {
   const { headerTemplate, footerTemplate } = pdf;
-  const templateOf = (part: PagePart, html: string | null) => {
-    if (html === null) return EMPTY_TEMPLATE;
-    const mark = leavesOutOnFirst(pdf, part) ? `<style>#${part}{opacity:${FORM_OPACITY[part]}!important}</style>` : '';
-    return mark + printTemplate(part, html, margins);
-  };
+  const templateOf = (part: PagePart, html: string | null) =>
+    html === null ? EMPTY_TEMPLATE : printTemplate(part, html, margins);
   const templates = {
     headerTemplate: templateOf('header', headerTemplate),
     footerTemplate: templateOf('footer', footerTemplate),
@@ -353,30 +401,7 @@ function toPrintOptions(pdf: PdfOption, scale: number, margins: Margins): PrintO
   };
 }
 
-/**
- * Opacities by which the header and the footer are found in a printed file. Printed, they cannot be told from 1.
- */
-const FORM_OPACITY: Record<PagePart, number> = { header: 0.9998, footer: 0.9997 };
-
-/** Only page 1 of the document is affected, which `page_ranges` may exclude. */
-function removedFromFirst(pdf: PdfOption): RemovedPart[] {
-  const { pageRanges } = pdf;
-  const hasFirst = pageRanges === null || pageRanges.split(',').some((range) => Number.parseInt(range, 10) === 1);
-  const left = PARTS.filter((part) => hasFirst && leavesOutOnFirst(pdf, part));
-  return left.map((part) => ({ name: part, field: `pdf.first_page_${part}`, opacity: FORM_OPACITY[part] }));
-}
-
 type PagePart = 'header' | 'footer';
-const PARTS = ['header', 'footer'] as const;
-
-function leavesOutOnFirst(
-  { headerTemplate, footerTemplate, firstPageHeader, firstPageFooter }: PdfOption,
-  part: PagePart,
-): boolean {
-  return part === 'header'
-    ? headerTemplate !== null && !firstPageHeader
-    : footerTemplate !== null && firstPageFooter === false;
-}
 
 /**
  * Rounds inches to the nearest point. Chromium 156 rounds the paper's sides up to whole points, which makes A4 596 points wide
@@ -396,11 +421,17 @@ function tooLong(leftMs: number): CaptureError {
 }
 
 /** Translates the browser's message about options that it cannot print with. For a template, it only says that printing failed. */
-function asRefusal(error: unknown, { headerTemplate, footerTemplate }: PdfOption): unknown {
+function asRefusal(error: unknown, { headerTemplate, footerTemplate, headers }: PdfOption): unknown {
   const reason = error instanceof Error ? error.message : '';
-  const isPlain = headerTemplate === null && footerTemplate === null;
+  const isPlain = headerTemplate === null && footerTemplate === null && headers === undefined;
   const template =
-    headerTemplate === null ? 'pdf.footer_template' : footerTemplate === null ? 'pdf.header_template' : 'pdf';
+    headers !== undefined
+      ? 'pdf.headers'
+      : headerTemplate === null
+        ? 'pdf.footer_template'
+        : footerTemplate === null
+          ? 'pdf.header_template'
+          : 'pdf';
   const [, path, message] =
     (
       [

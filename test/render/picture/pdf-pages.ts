@@ -147,6 +147,11 @@ function times([a, b, c, d, e, f]: Matrix, [g, h, i, j, k, l]: Matrix): Matrix {
 
 function decoded(document: PDFDocument, reference: Parameters<PDFDocument['context']['lookup']>[0]): string {
   const stream = document.context.lookup(reference);
+  if (stream instanceof PDFArray)
+    return stream
+      .asArray()
+      .map((part) => decoded(document, part))
+      .join('\n');
   return stream instanceof PDFRawStream ? Buffer.from(decodePDFRawStream(stream).decode()).toString('latin1') : '';
 }
 
