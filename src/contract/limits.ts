@@ -82,6 +82,16 @@ export const PDF_PAGE_CHOICE_MAX_CHARS = 256;
 /** A page smaller than about a third of an inch has no printable area; the format allows at most 200. */
 export const PDF_PAPER_INCHES = { min: 0.3, max: 200 } as const;
 export const PDF_SCALE = { min: 0.1, max: 2 } as const;
+/** A text of the metadata of a PDF, and the number of its keywords and of its further entries. */
+export const METADATA_TEXT_MAX_CHARS = 2_000;
+export const METADATA_KEYWORDS_MAX_ITEMS = 100;
+export const METADATA_CUSTOM_MAX_ITEMS = 50;
+export const ATTACHMENTS_MAX_ITEMS = 20;
+/** All attachments of a PDF together. */
+export const ATTACHMENTS_MAX_BYTES = 20_000_000;
+export const FACTURX_MAX_BYTES = 5_000_000;
+/** AES-256 uses no more than this of a password (ISO 32000-2, 7.6.4.3.3). */
+export const PDF_PASSWORD_MAX_BYTES = 127;
 /** `animate` (extensions.md, Motion). */
 export const ANIMATION_MS = { min: 100, max: 20_000, default: 3_000 } as const;
 export const ANIMATION_FPS = { min: 1, max: 30, default: 10 } as const;

@@ -1,5 +1,6 @@
 /** Reads and edits PDFs of Chromium and pdfkit. Runs in the thread of `PdfFiles`. */
 import { PDF } from '@libpdf/core';
+import type { Conformance, FacturX, PdfAttachment, PdfMetadata, PdfPassword } from '../contract/document-schema.js';
 import { pagesByDestination } from './destinations.js';
 import { drawOver, type Overlay } from './draw-over.js';
 
@@ -11,6 +12,15 @@ export interface PdfEdits {
   overlays?: readonly Overlay[];
   /** Names of destinations whose pages are wanted. */
   targets?: readonly string[];
+  /** Replaces what the document says about itself, entry by entry. */
+  metadata?: PdfMetadata;
+  /** @throws CaptureError `invalid_request` for what cannot be made to conform */
+  conformance?: readonly Conformance[];
+  attachments?: readonly PdfAttachment[];
+  /** Implies `pdf/a-3b`. */
+  facturx?: FacturX;
+  /** Applied last. */
+  password?: PdfPassword;
 }
 
 /** The first page's size in CSS px, and the number of pages. */
