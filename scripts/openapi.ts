@@ -71,7 +71,7 @@ const FAILURE_HEADERS: Record<string, Record<string, string>> = {
   429: RETRY_AFTER,
   503: RETRY_AFTER,
 };
-const INTEGER_HEADERS = new Set(['retry-after', 'x-width', 'x-height']);
+const INTEGER_HEADERS = new Set(['retry-after', 'x-width', 'x-height', 'x-pages']);
 const PICTURE_TYPES = [
   'image/png',
   'image/jpeg',
@@ -116,11 +116,13 @@ function register(registry: Registry, { method, path, access, describe }: Route)
   });
 }
 
-function responseOf({ description, data, json, picture, headers = {} }: Answer): Response {
+function responseOf({ description, data, json, picture, types: own = [], headers = {} }: Answer): Response {
   const schema = data === undefined ? json : envelopeOf(true, { data });
   const types = [
     ...(schema === undefined ? [] : [['application/json', { schema }] as const]),
-    ...(picture ? PICTURE_TYPES.map((type) => [type, { schema: z.string().meta({ format: 'binary' }) }] as const) : []),
+    ...[...(picture ? PICTURE_TYPES : []), ...own].map(
+      (type) => [type, { schema: z.string().meta({ format: 'binary' }) }] as const,
+    ),
   ];
   const all = { 'x-request-id': 'id of this request', ...headers };
   return {

@@ -115,13 +115,20 @@ async function nextAnswer<Value>(
   how: Pick<ThreadOrder, 'signal' | 'timeoutMs' | 'failed'>,
 ): Promise<Answer<Value>> {
   const { signal, timeoutMs, failed } = how;
+  const over = new AbortController();
+  const end = () => over.abort(signal.aborted ? signal.reason : new Error(`no answer within ${timeoutMs} ms`));
+  // In Node 20, AbortSignal.any forgets an AbortSignal.timeout that the garbage collection finds before its time is up.
+  const timer = setTimeout(end, timeoutMs);
+  signal.addEventListener('abort', end, { once: true });
   try {
-    const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const [given] = (await once(worker, 'message', { signal: over })) as [Answer<Value>];
+    const [given] = (await once(worker, 'message', { signal: over.signal })) as [Answer<Value>];
     return given;
   } catch (error) {
     signal.throwIfAborted();
     throw failed(error);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
   }
 }
 

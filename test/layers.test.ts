@@ -25,7 +25,7 @@ const LAW: Record<string, string[]> = {
   account: ['store'],
   render: ['egress', 'pdf', 'sharp.ts', 'thread.ts'],
   webhook: ['store', 'egress', 'tracing'],
-  capture: ['store', 'artifacts', 'compare', 'egress', 'account', 'render', 'webhook', 'tracing'],
+  capture: ['store', 'artifacts', 'compare', 'egress', 'account', 'pdf', 'render', 'webhook', 'tracing'],
   watch: ['store', 'artifacts', 'egress', 'account', 'work', 'webhook', 'capture', 'sharp.ts'],
   http: ['account', 'webhook', 'capture', 'watch', 'artifacts', 'tracing', 'thread.ts'],
 };

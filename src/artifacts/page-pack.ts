@@ -2,7 +2,15 @@
  * The files of one request as one encrypted file. Its key is kept elsewhere, with the secrets of the job: once that is deleted, whatever is
  * left of the file cannot be read.
  */
-import { type Cipher, createCipheriv, createDecipheriv, createHash, type Hash, randomBytes } from 'node:crypto';
+import {
+  type Cipher,
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  type Decipher,
+  type Hash,
+  randomBytes,
+} from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,6 +22,7 @@ const CIPHER = 'aes-256-ctr';
 const KEY_BYTES = 32;
 const BLOCK_BYTES = 16;
 const MODE = 0o600;
+const CHUNK_BYTES = 256 * 1024;
 
 /** Content that can be read several times. */
 export interface PackSource {
@@ -78,6 +87,20 @@ export class NewPack implements AsyncDisposable, PackSource {
     return this.#file.createReadStream({ start: 0, autoClose: false });
   }
 
+  /** A part of what was written, which can be read as often as wanted. */
+  async *content(start = 0, bytes = this.bytes): AsyncGenerator<Buffer> {
+    const decipher = decipherAt(this.key, start);
+    const end = start + bytes;
+    for (let at = start; at < end; ) {
+      const { buffer, bytesRead } = await this.#file.read(Buffer.alloc(Math.min(CHUNK_BYTES, end - at)), {
+        position: at,
+      });
+      if (bytesRead === 0) throw new Error('The file of a request is shorter than what was written.');
+      yield decipher.update(buffer.subarray(0, bytesRead));
+      at += bytesRead;
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#file.close();
   }
@@ -85,12 +108,17 @@ export class NewPack implements AsyncDisposable, PackSource {
 
 /** Decrypts a stored pack from an offset on. @param key of NewPack */
 export function unpack(sealed: Readable, key: string, at: number): Readable {
-  const secret = Buffer.from(key, 'base64');
-  const decipher = createDecipheriv(CIPHER, secret.subarray(0, KEY_BYTES), counterAt(secret.subarray(KEY_BYTES), at));
-  decipher.update(Buffer.alloc(at % BLOCK_BYTES));
+  const decipher = decipherAt(key, at);
   sealed.once('error', (error) => decipher.destroy(error));
   decipher.once('close', () => sealed.destroy());
   return sealed.pipe(decipher);
+}
+
+function decipherAt(key: string, at: number): Decipher {
+  const secret = Buffer.from(key, 'base64');
+  const decipher = createDecipheriv(CIPHER, secret.subarray(0, KEY_BYTES), counterAt(secret.subarray(KEY_BYTES), at));
+  decipher.update(Buffer.alloc(at % BLOCK_BYTES));
+  return decipher;
 }
 
 /** The counter of the block that an offset is in. */

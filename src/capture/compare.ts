@@ -7,6 +7,7 @@ import { CaptureError } from '../contract/capture-error.js';
 import type { Comparison, ComparisonOptions, PictureSource } from '../contract/comparison.js';
 import type { JobSnapshot } from '../contract/job.js';
 import type { JobStore, RetentionStore } from '../store/store.js';
+import { type ReserveMemory, reserve } from './cost.js';
 import { lookupJob } from './lookup.js';
 import { pictureDeleted } from './open-picture.js';
 
@@ -15,8 +16,7 @@ export interface CompareDeps {
   artifacts: Pick<Artifacts, 'put'>;
   openPicture(name: string): Promise<OpenArtifact | 'deleted' | null>;
   queue: CompareQueue;
-  /** Waits for a share of the memory of captures; null where none are made. */
-  reserveMemory: ((bytes: number, signal: AbortSignal) => Promise<Disposable>) | null;
+  reserveMemory: ReserveMemory;
   now(): number;
 }
 
@@ -26,7 +26,6 @@ export type FoundPicture = Extract<PictureSource, { kind: 'artifact' | 'given' }
 
 /** The largest stored picture that is read. */
 const STORED_MAX_BYTES = 64_000_000;
-const MEMORY_WAIT_MS = 20_000;
 
 /**
  * Finds a picture for a comparison, so that what cannot be compared is refused before anything is captured for it.
@@ -61,25 +60,14 @@ export async function compare(
   const { picture, ...comparison } = await deps.queue.compare({ account: principal.accountId, signal }, async () => {
     const pictures = { before: await read(deps, 'before', before), after: await read(deps, 'after', after) };
     const sizes = readSizes(pictures.before, pictures.after);
-    const memory = await reserve(deps, memoryOf(sizes) + pictures.before.length + pictures.after.length, signal);
+    const bytes = memoryOf(sizes) + pictures.before.length + pictures.after.length;
+    const memory = await reserve(deps.reserveMemory, { bytes, what: 'a comparison', signal });
     return { ...pictures, options, [Symbol.dispose]: () => memory?.[Symbol.dispose]() };
   });
   if (picture === null) return { comparison, artifact: null };
   const stored = await deps.artifacts.put(picture, 'webp');
   await deps.store.keepArtifact({ ...stored, accountId: principal.accountId, createdAt: deps.now() });
   return { comparison, artifact: stored.name };
-}
-
-async function reserve({ reserveMemory }: CompareDeps, bytes: number, signal: AbortSignal): Promise<Disposable | null> {
-  try {
-    return reserveMemory === null
-      ? null
-      : await reserveMemory(bytes, AbortSignal.any([signal, AbortSignal.timeout(MEMORY_WAIT_MS)]));
-  } catch (cause) {
-    signal.throwIfAborted();
-    const message = 'The captures that are running leave no memory for a comparison. Try again shortly.';
-    throw new CaptureError({ code: 'rate_limited', message, retryAfterSeconds: 5, cause });
-  }
 }
 
 async function read(deps: CompareDeps, side: Side, source: FoundPicture): Promise<Buffer> {

@@ -8,6 +8,7 @@ export const COMMAND_NAMES = [
   'serve',
   'capture',
   'multi',
+  'pdf',
   'compare',
   'watch',
   'login',

@@ -14,6 +14,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<AddCommand>>> = {
     capture: async () => (await import('./capture.js')).addCaptureCommand,
     multi: async () => (await import('./multi.js')).addMultiCommand,
     compare: async () => (await import('./compare.js')).addCompareCommand,
+    pdf: async () => (await import('./pdf.js')).addPdfCommand,
     watch: async () => (await import('./watch.js')).addWatchCommand,
     login: async () => (await import('./login.js')).addLoginCommand,
     demo: async () => (await import('./demo.js')).addDemoCommand,

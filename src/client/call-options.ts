@@ -4,6 +4,7 @@ import type {
   CompareRequest as Comparing,
   CaptureRequest as Fields,
   JobSnapshot,
+  PdfRequest as PdfWork,
   WatchRequest as Watching,
 } from './wire.js';
 
@@ -84,6 +85,12 @@ export type CaptureRequest = CaptureUrlRequest | CaptureHtmlRequest | CaptureFil
 export interface CompareRequest extends Omit<Comparing, 'before' | 'after'> {
   before: string | CaptureUrlRequest | CaptureHtmlRequest;
   after: string | CaptureUrlRequest | CaptureHtmlRequest;
+}
+
+/** What is done to PDFs. */
+export interface PdfRequest extends PdfWork {
+  /** PDFs and attachments by name: at most 100 MB together. */
+  uploads?: Record<string, Blob | Uint8Array<ArrayBuffer>>;
 }
 
 /**

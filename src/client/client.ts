@@ -11,12 +11,14 @@ export type {
   CompareRequest,
   JobQuery,
   PageQuery,
+  PdfRequest,
   StillframeOptions,
   SubmitOptions,
   WatchRequest,
 } from './call-options.js';
 export type { Downloadable, PictureStream } from './download.js';
 export type { Delivery, Picture } from './jobs.js';
+export type { MadePdf } from './made-pdf.js';
 export {
   type LinkRequest,
   type LinkSigning,

@@ -11,6 +11,7 @@ import {
   type JobQuery,
   MAX_RETRIES,
   type PageQuery,
+  type PdfRequest,
   type StillframeOptions,
   type SubmitOptions,
   TIMEOUT_MS,
@@ -28,6 +29,7 @@ import {
   submitOnly,
   waitForJob,
 } from './jobs.js';
+import { type MadePdf, readPdf } from './made-pdf.js';
 import { readAnswer } from './read-answer.js';
 import { type LinkRequest, type LinkSigning, signedLink } from './signatures.js';
 import { invalidArgument, StillframeError } from './stillframe-error.js';
@@ -134,6 +136,18 @@ export class Stillframe {
     return this.#read(
       { method: 'POST', to: '/v1/compare', headers, body, repeatable: true, read: readAnswer<Comparison> },
       options,
+    );
+  }
+
+  /** Merges, splits and changes PDFs: those of `uploads`, of jobs, or at addresses of the server. Nothing is stored. */
+  async pdf(request: PdfRequest, options: CallOptions = {}): Promise<MadePdf> {
+    const { uploads = {}, ...work } = checkedObject(request, 'request');
+    const body = new FormData();
+    body.set('request', JSON.stringify(work));
+    for (const [name, content] of Object.entries(checkedObject(uploads, 'uploads')))
+      body.append('files', content instanceof Blob ? content : new Blob([content]), name);
+    return this.#withDeadline(options, (deadline) =>
+      this.#transport.send({ method: 'POST', to: '/v1/pdf', body, repeatable: true, read: readPdf }, deadline),
     );
   }
 

@@ -192,11 +192,16 @@ function readSource(
     : { kind: 'capture', submission: readCapture(side, given, rules) };
 }
 
+/** The name of the artifact that an address of this server leads to; null for another text. */
+export function readArtifactName(given: string): string | null {
+  return given.length > URL_MAX_BYTES ? null : (ARTIFACT_PATH.exec(given)?.[1] ?? null);
+}
+
 /** Reads a picture that is named or given in a text. @throws CaptureError `invalid_request` */
 export function readText(side: string, given: string): Exclude<PictureSource, { kind: 'capture' }> {
   if (isId('job', given)) return { kind: 'job', jobId: given };
-  const name = given.length > URL_MAX_BYTES ? undefined : ARTIFACT_PATH.exec(given)?.[1];
-  if (name !== undefined) return { kind: 'artifact', name };
+  const name = readArtifactName(given);
+  if (name !== null) return { kind: 'artifact', name };
   const base64 = base64Of(given);
   if (base64 === null || /^https?:/.test(given)) throw invalidField(side, SOURCES);
   const content = Buffer.from(base64, 'base64');

@@ -33,7 +33,10 @@ const line = (description: string, example: string) =>
 
 const date = (description: string) =>
   z.iso
-    .datetime({ offset: true, error: 'must be a date and time as in 2026-11-28T14:03:00Z or 2026-11-28T15:03:00+01:00' })
+    .datetime({
+      offset: true,
+      error: 'must be a date and time as in 2026-11-28T14:03:00Z or 2026-11-28T15:03:00+01:00',
+    })
     .optional()
     .meta({ description, example: '2026-11-28T14:03:00Z' });
 
@@ -44,7 +47,9 @@ export const documentFields = {
       author: line('author', 'Ada Lovelace'),
       subject: line("subject; default: the page's description", 'Invoice for November'),
       keywords: z
-        .array(limited(limits.METADATA_TEXT_MAX_CHARS).refine(isPlainText, 'must not contain control characters').min(1))
+        .array(
+          limited(limits.METADATA_TEXT_MAX_CHARS).refine(isPlainText, 'must not contain control characters').min(1),
+        )
         .max(limits.METADATA_KEYWORDS_MAX_ITEMS)
         .optional()
         .meta({ description: 'keywords', example: ['invoice', '4711'] }),
@@ -99,7 +104,9 @@ export const documentFields = {
     }),
   facturx: z
     .strictObject({
-      xml: limited(limits.FACTURX_MAX_BYTES).min(1).meta({ description: 'the invoice as XML', example: '<rsm:CrossIndustryInvoice/>' }),
+      xml: limited(limits.FACTURX_MAX_BYTES)
+        .min(1)
+        .meta({ description: 'the invoice as XML', example: '<rsm:CrossIndustryInvoice/>' }),
       profile: z.enum(FACTURX_PROFILES).default('en16931').meta({ description: 'profile of the XML' }),
     })
     .optional()
@@ -109,7 +116,9 @@ export const documentFields = {
     }),
   password: z
     .strictObject({
-      user: limited(limits.PDF_PASSWORD_MAX_BYTES).optional().meta({ description: 'password that opens the document; write-only', example: 'secret', writeOnly: true }),
+      user: limited(limits.PDF_PASSWORD_MAX_BYTES)
+        .optional()
+        .meta({ description: 'password that opens the document; write-only', example: 'secret', writeOnly: true }),
       owner: limited(limits.PDF_PASSWORD_MAX_BYTES).optional().meta({
         description: 'password that lifts the restrictions; write-only; default: a random one',
         example: 'another secret',

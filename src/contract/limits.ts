@@ -56,6 +56,10 @@ export const PAGE_FILES_MAX = 200;
 /** All files of a request together. */
 export const PAGE_FILES_MAX_BYTES = 50_000_000;
 export const PAGE_FILES_NAME_MAX_BYTES = 255;
+/** Given PDFs of one request: their bytes, and their pages. */
+export const PDF_FILES_MAX = 100;
+export const PDF_FILES_MAX_BYTES = 100_000_000;
+export const PDF_PAGES_MAX = 5_000;
 /** Unfinished jobs with files: each keeps up to PAGE_FILES_MAX_BYTES in the storage. */
 export const JOBS_WITH_FILES_MAX = 100;
 export const JOBS_WITH_FILES_OF_ACCOUNT_MAX = 50;

@@ -32,6 +32,9 @@ export function forwardedPrice(): number {
   return pictureCredits({ format: 'pdf', fullPage: false, animate: null });
 }
 
+/** Credits of a request of POST /v1/pdf, whatever it does. */
+export const PDF_WORK_PRICE = 1;
+
 /** The billing period of a time: its calendar month in UTC, such as `2026-11`. */
 export function periodOf(now: number): string {
   return new Date(now).toISOString().slice(0, 7);

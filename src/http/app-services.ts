@@ -9,10 +9,12 @@ import type { Health } from '../capture/health.js';
 import type { LinkPicture } from '../capture/open-picture.js';
 import type { SubmitContext } from '../capture/submit.js';
 import type { Thumbnail } from '../capture/thumbnails.js';
+import type { FoundPdf, MadePdf, PdfFacts, PdfRequest } from '../capture/work-on-pdfs.js';
 import type { Comparison, ComparisonOptions, PictureSource } from '../contract/comparison.js';
 import type { CompatibleApi } from '../contract/compatible-apis.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';
+import type { PdfSource } from '../contract/pdf-work.js';
 import type { Places } from '../contract/places.js';
 import type { ToleratedCode } from '../contract/request-fields.js';
 import type { Submission } from '../contract/submission.js';
@@ -60,6 +62,19 @@ export interface AppServices {
       order: { before: FoundPicture; after: FoundPicture; options: ComparisonOptions },
       who: { principal: Principal; signal: AbortSignal },
     ): Promise<{ comparison: Comparison; artifact: string | null }>;
+  };
+  pdfs: {
+    /** Waits for a place, which must precede everything that the work costs. @throws CaptureError `rate_limited` */
+    enter(accountId: string, signal: AbortSignal): Promise<Disposable>;
+    /** Finds a stored PDF. @throws CaptureError */
+    find(
+      asked: { field: string; source: Exclude<PdfSource, { kind: 'part' }> },
+      principal: Principal,
+    ): Promise<FoundPdf>;
+    /** Works on PDFs until `signal` aborts, and charges for it. @throws CaptureError */
+    work(request: PdfRequest, who: { principal: Principal; signal: AbortSignal }): Promise<MadePdf[]>;
+    /** Reads what PDFs say about themselves, and charges for it. @throws CaptureError */
+    read(files: readonly FoundPdf[], who: { principal: Principal; signal: AbortSignal }): Promise<PdfFacts[]>;
   };
   /** The watches, whose code is loaded when it is first asked for. */
   watches(): Promise<Watches>;

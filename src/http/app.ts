@@ -24,6 +24,7 @@ import { redeliverWebhook } from './routes/redeliver-webhook.js';
 import { renderLink } from './routes/render-link.js';
 import { submitScreenshot } from './routes/submit-screenshot.js';
 import { WATCH_ROUTES } from './routes/watches.js';
+import { workOnPdfs } from './routes/work-on-pdfs.js';
 import { serveConsole } from './serve-console.js';
 
 /** All routes. Needs Node's request and response objects besides the web ones: serve it with `startHttp`. */
@@ -66,6 +67,7 @@ export function createApp(services: AppServices): Hono<AppEnv> {
 export const API: readonly Route[] = [
   submitScreenshot,
   comparePictures,
+  workOnPdfs,
   renderLink,
   readArtifact,
   listJobs,

@@ -70,7 +70,7 @@ export async function readForm<Body>(
 ): Promise<ReceivedForm<Body>> {
   return await packFiles(dir, async (files) => {
     const parts = partsFor(files);
-    await readParts(incoming, parts, tooLarge);
+    await readParts(incoming, parts, { tooLarge });
     return await parts.end();
   });
 }
@@ -216,13 +216,13 @@ function tooLarge(): CaptureError {
 
 /**
  * Gives the parts of a body to `parts`, one after the other.
- * @param tooLarge the error for a body that is larger than files and fields may be
+ * @param limits.tooLarge the error for a larger body
  * @throws CaptureError `invalid_request`
  */
 export async function readParts(
   incoming: IncomingMessage,
   parts: Pick<FormParts<unknown>, 'take'>,
-  tooLarge: () => CaptureError,
+  { maxBytes = FORM_MAX_BYTES, tooLarge }: { maxBytes?: number; tooLarge: () => CaptureError },
 ): Promise<void> {
   const { Busboy } = await import('@fastify/busboy');
   const limits = {
@@ -262,7 +262,7 @@ export async function readParts(
     // The rest is left to the server, which discards it, so that the client can read the response.
     for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
       bytes += (chunk as Buffer).length;
-      if (bytes > FORM_MAX_BYTES) throw tooLarge();
+      if (bytes > maxBytes) throw tooLarge();
       if (!form.write(chunk)) await once(form, 'drain', { signal: stop.signal });
       stop.signal.throwIfAborted();
     }

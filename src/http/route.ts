@@ -35,6 +35,8 @@ export interface Answer {
   json?: z.ZodType;
   /** Whether the body is a picture, or may be one. */
   picture?: true;
+  /** Content types of a body that is a file. */
+  types?: string[];
   /** Descriptions by name. */
   headers?: Record<string, string>;
 }

@@ -143,8 +143,23 @@ export async function sendArtifact(
   return stream === null ? answer(status, {}) : sendStream(services, c, { status, stream });
 }
 
+/** The header `Content-Disposition` (RFC 6266). */
+export function dispositionOf(name: string, extension: string): string {
+  const file = `${name}.${extension}`;
+  const plain = file.replace(/[^\x20-\x7e]|["\\]/g, '_');
+  const encoded = encodeURIComponent(file).replace(
+    /['()*]/g,
+    (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `attachment; filename="${plain}"${plain === file ? '' : `; filename*=UTF-8''${encoded}`}`;
+}
+
 /** Streams directly to the socket, with back-pressure; closes the file when the client disconnects. */
-function sendStream(services: AppServices, c: Context<AppEnv>, answer: { status: number; stream: Readable }): Response {
+export function sendStream(
+  services: AppServices,
+  c: Context<AppEnv>,
+  answer: { status: number; stream: Readable },
+): Response {
   const { exchange } = c.var;
   const { outgoing } = c.env;
   if (outgoing.destroyed) {

@@ -14,6 +14,7 @@ import { submit } from '../capture/submit.js';
 import { type RecoverDeps, recoverLeases } from '../capture/sweep.js';
 import { Thumbnails } from '../capture/thumbnails.js';
 import { FinishSignals, waitForJob } from '../capture/wait-for-job.js';
+import { findPdf, readPdfs, workOnPdfs } from '../capture/work-on-pdfs.js';
 import { CompareQueue } from '../compare/compare-queue.js';
 import type { Config, Role } from '../config.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
@@ -25,6 +26,8 @@ import type { AppServices, ConsoleServices } from '../http/app-services.js';
 import { type HttpServer, startHttp } from '../http/serve.js';
 import type { Log } from '../log.js';
 import { builtFile, packageVersion } from '../package-files.js';
+import { PdfFiles } from '../pdf/pdf-files.js';
+import { PdfQueue } from '../pdf/pdf-queue.js';
 import { EncodeQueue } from '../render/memory.js';
 import type { ClaimedJob, DueDelivery, EndedJob, NodeFacts } from '../store/store.js';
 import type { TracingConfig } from '../tracing-config.js';
@@ -350,6 +353,8 @@ export class Service implements AsyncDisposable {
     };
     const open = (name: string) => openPicture(deps, name);
     const queue = new CompareQueue(builtFile('compare-thread.js'));
+    const pdfDeps = () => ({ ...deps, openPicture: open, queue: pdfs, reserveMemory: this.memoryOfCaptures() });
+    const pdfs = new PdfQueue(new PdfFiles(builtFile('pdf-thread.js')));
     const encodes = new EncodeQueue(builtFile('picture-thread.js'));
     const views = new ModelViews({ openPicture: open, encodes });
     const thumbnails = new Thumbnails({ openPicture: open, encodes, reserveMemory: () => this.memoryOfCaptures() });
@@ -373,6 +378,12 @@ export class Service implements AsyncDisposable {
         find: (asked, principal) => findPicture({ store, openPicture: open }, asked, principal),
         compare: (order, who) =>
           compare({ ...deps, openPicture: open, queue, reserveMemory: this.memoryOfCaptures() }, order, who),
+      },
+      pdfs: {
+        enter: (accountId, signal) => pdfs.enter(accountId, signal),
+        find: (asked, principal) => findPdf({ store, openPicture: open }, asked, principal),
+        work: (request, who) => workOnPdfs(pdfDeps(), request, who),
+        read: (files, who) => readPdfs(pdfDeps(), files, who),
       },
       threads: new Turns(READING_THREADS),
       uploads: {

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import type { RateVerdict } from '../../src/account/rate-limits.js';
 import type { ApiKey, AppStore } from '../../src/capture/app-store.js';
 import type { SubmitContext } from '../../src/capture/submit.js';
+import { findPdf, type PdfDeps, readPdfs, workOnPdfs } from '../../src/capture/work-on-pdfs.js';
 import { hashApiKey, newApiKey, type Scope } from '../../src/contract/api-key.js';
 import type { CaptureData } from '../../src/contract/capture-data.js';
 import type { StoredError } from '../../src/contract/capture-error.js';
@@ -19,6 +20,7 @@ import type { AppServices, RateMeter } from '../../src/http/app-services.js';
 import { type HttpServer, type Listening, startHttp } from '../../src/http/serve.js';
 import { silentLog } from '../../src/log.js';
 import { builtFile } from '../../src/package-files.js';
+import { PdfQueue } from '../../src/pdf/pdf-queue.js';
 
 /** Keys by what they may do. */
 export const KEYS = { full: newApiKey(), reader: newApiKey(), writer: newApiKey(), other: newApiKey() };
@@ -194,6 +196,12 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
       from,
       total: 1,
     }),
+    pdfs: {
+      enter: async () => ({ [Symbol.dispose]: () => undefined }),
+      find: (asked, principal) => findPdf(services, asked, principal),
+      work: (request, who) => workOnPdfs(pdfDeps(services), request, who),
+      read: (files, who) => readPdfs(pdfDeps(services), files, who),
+    },
     comparisons: {
       enter: () => ({ [Symbol.dispose]: () => undefined }),
       find: async ({ source }) =>
@@ -251,6 +259,16 @@ export function servicesWithApi(
 function uploadPlaces() {
   const limits = { all: 4, ofAccount: 4, waiting: { all: 1, ofAccount: 1, ms: 1_000 }, message: 'full' };
   return { places: new Places(limits), conversions: new Places(limits) };
+}
+
+/** Works in the thread of the test. */
+function pdfDeps(services: AppServices): PdfDeps {
+  const files: ConstructorParameters<typeof PdfQueue>[0] = {
+    work: async (work) => (await import('../../src/pdf/work-on-pdfs.js')).workOnPdfs(work),
+    read: async (read) => (await import('../../src/pdf/read-pdfs.js')).readPdfs({ read }),
+  };
+  const { store, log, now, openPicture } = services;
+  return { store, log, now, openPicture, queue: new PdfQueue(files), reserveMemory: null };
 }
 
 /** A store with what the routes of the API ask for; every other step fails. */

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { CaptureError } from '../../contract/capture-error.js';
 import { isObject } from '../../contract/field-rules.js';
 import { CSS_PX_PER_INCH, isPageRanges } from '../../contract/pdf-schema.js';
-import { readRequestJson } from '../../contract/request-json.js';
 import { invalidField, invalidRequest } from '../../contract/submission.js';
 import {
   type CompatibleField,
@@ -17,6 +16,19 @@ import {
   viewFields,
 } from './compatible-api.js';
 import type { GotenbergForm, Source } from './gotenberg-form.js';
+import {
+  boolean,
+  goSyntax,
+  INVALID,
+  invalid,
+  json,
+  number,
+  oneOf,
+  parsed,
+  shown,
+  texts,
+  whole,
+} from './gotenberg-values.js';
 
 export type Output = 'convert' | 'screenshot';
 
@@ -33,16 +45,6 @@ export interface Checks {
 type Reading = ReturnType<typeof newReading>;
 export type GotenbergOrder = Pick<Reading, 'draft' | 'checks' | 'archive' | 'problems'>;
 
-const boolean = parsed(
-  (text) =>
-    /^(1|t|T|TRUE|true|True)$/.test(text) ? true : /^(0|f|F|FALSE|false|False)$/.test(text) ? false : undefined,
-  goSyntax('ParseBool'),
-);
-const number = parsed(
-  (text) => (/^[+-]?(\d{1,9}(\.\d{0,15})?|\.\d{1,15})(e[+-]?\d{1,2})?$/i.test(text) ? Number(text) : undefined),
-  goSyntax('ParseFloat'),
-);
-const whole = parsed((text) => (/^[+-]?\d{1,9}$/.test(text) ? Number(text) : undefined), goSyntax('Atoi'));
 const INCHES: Record<string, number> = { pt: 1 / 72, px: 1 / 96, in: 1, mm: 1 / 25.4, cm: 1 / 2.54, pc: 1 / 6 };
 /** CSS px. */
 const length = parsed(
@@ -62,7 +64,6 @@ const mediaType = oneOf(['screen', 'print'], "wrong value, expected either 'scre
 /** The same number as for a field of 0.39, so that both make the same request. */
 const MARGIN_PX = 0.39 * CSS_PX_PER_INCH;
 const text = z.string();
-export const texts = z.record(z.string(), z.string());
 const STATUS_CODES = z.array(z.int().min(100).max(599)).max(100);
 const filled = z.string().refine((value) => value.trim() !== '');
 const cookie = z
@@ -425,81 +426,6 @@ function expand(codes: readonly number[]): number[] {
       codes.flatMap((code) => (code % 100 === 99 ? Array.from({ length: 100 }, (_, nth) => code - 99 + nth) : [code])),
     ),
   ];
-}
-
-const INVALID = 'is invalid (';
-const SHOWN_CHARS = 200;
-
-function shown(given: string): string {
-  return given.slice(0, SHOWN_CHARS);
-}
-
-/** As Gotenberg words it, since clients may match its texts. */
-function invalid(given: string, reason: string): string {
-  return `${INVALID}got '${shown(given)}', resulting to ${reason})`;
-}
-
-/** The error of a function of Go's strconv. */
-function goSyntax(name: string): (text: string) => string {
-  return (text) => `strconv.${name}: parsing ${JSON.stringify(text)}: invalid syntax`;
-}
-
-/** @param reason why a text is not valid, for the first 200 characters of it */
-function parsed<Value>(parse: (text: string) => Value | undefined, reason: (text: string) => string): z.ZodType<Value> {
-  return z.string().transform((given, context) => {
-    const value = parse(given.trim());
-    if (value !== undefined) return value;
-    context.addIssue({ code: 'custom', message: invalid(given, reason(shown(given))) });
-    return z.NEVER;
-  });
-}
-
-function oneOf(values: readonly string[], reason: string): z.ZodType<string> {
-  return parsed(
-    (given) => values.find((value) => value === given),
-    () => reason,
-  );
-}
-
-/**
- * @param name of the field
- * @param expected what is wrong with a JSON value that the schema does not take
- */
-export function json<Value>(
-  name: string,
-  schema: z.ZodType<Value>,
-  expected: (value: unknown) => string,
-): z.ZodType<Value> {
-  return z.string().transform((given, context) => {
-    let reason: string;
-    try {
-      const value = readRequestJson(Buffer.from(given));
-      const { data, success } = schema.safeParse(value);
-      if (success) return data;
-      reason = expected(value);
-    } catch {
-      reason = `unmarshal ${name}: ${jsonProblem(given)}`;
-    }
-    context.addIssue({ code: 'custom', message: invalid(given, reason) });
-    return z.NEVER;
-  });
-}
-
-const LITERALS: Record<string, string> = { t: 'true', f: 'false', n: 'null' };
-
-/** The error of Go's JSON parser at the beginning of a text. */
-function jsonProblem(given: string): string {
-  const text = given.trimStart();
-  const [first = ''] = text;
-  const literal = LITERALS[first];
-  if (literal !== undefined) {
-    const at = [...literal].findIndex((character, index) => text[index] !== character);
-    if (at > 0 && at < text.length)
-      return `invalid character '${text[at]}' in literal ${literal} (expecting '${literal[at]}')`;
-  }
-  if (first !== '' && literal === undefined && !/[[{"\d-]/.test(first))
-    return `invalid character '${first}' looking for beginning of value`;
-  return 'the text is not valid JSON';
 }
 
 /** Fails at once if an expression is undefined; one that throws fails anyway. */

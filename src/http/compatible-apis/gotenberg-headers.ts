@@ -4,8 +4,9 @@ import { forbiddenHeader, hasLineBreak, lowerCaseNames } from '../../contract/fi
 import { WEBHOOK_URL_MAX_CHARS } from '../../contract/limits.js';
 import { webhookUrlProblem } from '../../contract/read-url.js';
 import { invalidField } from '../../contract/submission.js';
-import { json, texts } from './gotenberg-fields.js';
+import { dispositionOf } from '../send-artifact.js';
 import { baseName } from './gotenberg-form.js';
+import { json, texts } from './gotenberg-values.js';
 
 /** A request whose file is sent to an address. */
 export interface Webhook {
@@ -34,17 +35,6 @@ export function outputName(headers: IncomingHttpHeaders): string | null {
   const given = Buffer.from(headerOf(headers, 'Gotenberg-Output-Filename'), 'latin1').toString();
   const chars = [...baseName(given).replace(/\p{Cc}/gu, '')];
   return chars.slice(0, NAME_MAX_CHARS).join('') || null;
-}
-
-/** The header `Content-Disposition` (RFC 6266). */
-export function dispositionOf(name: string, extension: string): string {
-  const file = `${name}.${extension}`;
-  const plain = file.replace(/[^\x20-\x7e]|["\\]/g, '_');
-  const encoded = encodeURIComponent(file).replace(
-    /['()*]/g,
-    (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return `attachment; filename="${plain}"${plain === file ? '' : `; filename*=UTF-8''${encoded}`}`;
 }
 
 /**

@@ -7,7 +7,7 @@ import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
-import { quotaExceeded } from '../../capture/submit.js';
+import { charge } from '../../capture/cost.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { HOP_BY_HOP_HEADERS } from '../../contract/field-rules.js';
 import { PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
@@ -62,25 +62,8 @@ export async function passOn(services: AppServices, c: Context<AppEnv>, upstream
   const kept = Object.entries(passedOn(incoming.headers)).filter(([name]) => !BODY_HEADERS.has(name));
   const boundary = randomUUID();
   const headers = { ...Object.fromEntries(kept), 'content-type': `multipart/form-data; boundary=${boundary}` };
-  const giveBack = await charge(services, c);
+  const giveBack = await charge(services, { accountId: principalOf(c).accountId, price: forwardedPrice() });
   return await exchange(services, c, { url, headers, body: () => rewritten(incoming, boundary), onFailure: giveBack });
-}
-
-/** @returns what gives the credits back. @throws CaptureError `quota_exceeded` */
-async function charge({ store, log, now }: AppServices, c: Context<AppEnv>): Promise<() => Promise<void>> {
-  const charged = { accountId: principalOf(c).accountId, price: forwardedPrice(), enqueuedAt: now() };
-  const refusal = await store.charge(charged);
-  if (refusal !== null) throw quotaExceeded(refusal, charged.enqueuedAt);
-  return async () => {
-    try {
-      await store.charge({ ...charged, price: -charged.price });
-    } catch (error) {
-      log.error(
-        { request_id: c.var.exchange.requestId, err: error },
-        'the credits of a request that failed were not given back',
-      );
-    }
-  };
 }
 
 function titleCase(name: string): string {
@@ -97,7 +80,7 @@ function rewritten(incoming: IncomingMessage, boundary: string): Readable {
     await pipeline(content, body, { end: false });
     body.write('\r\n');
   };
-  readParts(incoming, { take }, tooLarge).then(
+  readParts(incoming, { take }, { tooLarge }).then(
     () => body.end(`--${boundary}--\r\n`),
     (error: Error) => body.destroy(error),
   );

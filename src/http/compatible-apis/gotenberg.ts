@@ -12,12 +12,13 @@ import { principalOf } from '../guard.js';
 import { isForm } from '../read-form.js';
 import { receiveForm, type SubmittableForm } from '../receive-form.js';
 import type { Route } from '../route.js';
-import { answerPicture, openPictureOf } from '../send-artifact.js';
+import { answerPicture, dispositionOf, openPictureOf } from '../send-artifact.js';
 import { submitAndWait } from '../submit-and-wait.js';
 import { type CompatibleRoute, capture, compatibleRoute, submissionOf } from './compatible-api.js';
+import { answerEngine, ENGINES } from './gotenberg-engines.js';
 import { type Checks, type GotenbergOrder, needsFacts, type Output, readGotenberg } from './gotenberg-fields.js';
 import { convertMarkdown, GotenbergParts, type Source } from './gotenberg-form.js';
-import { dispositionOf, outputName, readTrace, readWebhook, type Webhook } from './gotenberg-headers.js';
+import { outputName, readTrace, readWebhook, type Webhook } from './gotenberg-headers.js';
 import { convertAtUpstream, passOn } from './gotenberg-upstream.js';
 import type { MarkdownForm } from './markdown-form-thread.js';
 
@@ -38,6 +39,15 @@ const SOURCES: readonly Source[] = ['url', 'html', 'markdown'];
 
 export const GOTENBERG_ROUTES: readonly Route[] = [
   ...OUTPUTS.flatMap((output) => SOURCES.map((source) => chromiumRoute(output, source))),
+  ...Object.entries(ENGINES).map(([name, rules]) =>
+    compatibleRoute({
+      ...common(`/forms/pdfengines/${name}`),
+      handle: (services, c) => {
+        repeatTrace(c);
+        return answerEngine(services, c, rules);
+      },
+    }),
+  ),
   compatibleRoute({ ...common('/forms/*'), handle: passOnForm }),
   openRoute('/health', answerHealth),
   openRoute('/version', (_services, c) => answerText(c, 200, GOTENBERG_VERSION)),

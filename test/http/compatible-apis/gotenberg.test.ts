@@ -687,7 +687,7 @@ describe('the Gotenberg behind the interface', () => {
   });
 
   it('is named where there is none, and does not get more than 50 MB', async () => {
-    const { status, text } = await post('/forms/pdfengines/merge', {});
+    const { status, text } = await post('/forms/libreoffice/convert', {});
     expect([status, text]).toEqual([404, expect.stringContaining('STILLFRAME_GOTENBERG_UPSTREAM')]);
     await using upstream = await startUpstream({ status: 200, body: '' });
     await using served = await serveApp(upstream.by);

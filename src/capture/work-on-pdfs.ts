@@ -1,0 +1,178 @@
+import type { Principal } from '../account/authenticate.js';
+import type { OpenArtifact } from '../artifacts/artifacts.js';
+import { CaptureError } from '../contract/capture-error.js';
+import type { PdfAttachment } from '../contract/document-schema.js';
+import { ATTACHMENTS_MAX_BYTES, PDF_FILES_MAX_BYTES } from '../contract/limits.js';
+import type { PdfChanges, PdfSource } from '../contract/pdf-work.js';
+import { PDF_WORK_PRICE } from '../contract/pricing.js';
+import type { Log } from '../log.js';
+import type { PdfEdits } from '../pdf/edit-pdf.js';
+import type { PdfQueue } from '../pdf/pdf-queue.js';
+import type { PdfFacts } from '../pdf/read-pdfs.js';
+import type { GivenPdf, MadePdf } from '../pdf/work-on-pdfs.js';
+import type { JobStore } from '../store/store.js';
+import { type ChargeDeps, charge, type ReserveMemory, reserve } from './cost.js';
+import { lookupJob } from './lookup.js';
+import { pictureDeleted } from './open-picture.js';
+
+export interface PdfDeps {
+  store: Pick<JobStore, 'findJob'> & ChargeDeps['store'];
+  openPicture(name: string): Promise<OpenArtifact | 'deleted' | null>;
+  queue: PdfQueue;
+  reserveMemory: ReserveMemory;
+  log: Log;
+  now(): number;
+}
+
+export type { MadePdf, PdfFacts };
+
+/** A PDF that has not been read yet. */
+export interface FoundPdf {
+  name: string;
+  bytes: number;
+  /** The chapter of a merge. */
+  chapter?: string;
+  read(): AsyncIterable<Buffer> | Iterable<Buffer>;
+}
+
+/** A file that goes into each result. */
+export type FoundAttachment = Omit<PdfAttachment, 'content'> & Pick<FoundPdf, 'bytes' | 'read'>;
+
+export interface PdfRequest {
+  files: readonly FoundPdf[];
+  changes: PdfChanges;
+  edits: Omit<PdfEdits, 'attachments'>;
+  attachments: readonly FoundAttachment[];
+}
+
+/** What the library keeps of a file, and the files that are made. Measured: three times the file for 90 MB of pictures. */
+const BYTES_PER_BYTE = 4;
+const LIBRARY_BYTES = 100_000_000;
+
+/**
+ * Finds the PDF of a job, or one that is stored.
+ * @param field names it in errors
+ * @throws CaptureError `invalid_request`: 404 if it does not exist, 410 if it has been deleted, 400 if it is no PDF
+ */
+export async function findPdf(
+  deps: Pick<PdfDeps, 'store' | 'openPicture'>,
+  { field, source }: { field: string; source: Exclude<PdfSource, { kind: 'part' }> },
+  principal: Principal,
+): Promise<FoundPdf> {
+  const name =
+    source.kind === 'artifact' ? source.name : await artifactOf(deps, { field, jobId: source.jobId }, principal);
+  if (!name.endsWith('.pdf')) throw refused(field, 'must be a PDF');
+  const artifact = await deps.openPicture(name);
+  if (artifact === 'deleted') throw pictureDeleted();
+  if (artifact === null) throw refused(field, 'is not a PDF of this server', 404);
+  return { name, bytes: artifact.bytes, read: () => chunksOf(artifact) };
+}
+
+async function* chunksOf(artifact: OpenArtifact): AsyncGenerator<Buffer> {
+  yield* await artifact.read();
+}
+
+interface Asking {
+  principal: Principal;
+  signal: AbortSignal;
+}
+
+/**
+ * Works on PDFs until `signal` aborts, for the price of one request, which is given back if it fails.
+ * @throws CaptureError as PdfQueue.work; `quota_exceeded`; `rate_limited` if captures leave no memory
+ */
+export async function workOnPdfs(
+  deps: PdfDeps,
+  { files, changes, edits, attachments }: PdfRequest,
+  who: Asking,
+): Promise<MadePdf[]> {
+  const [unsupported] = [...Object.keys(edits), ...(attachments.length > 0 ? ['attachments'] : [])];
+  if (unsupported !== undefined) throw refused(unsupported, 'is not supported yet');
+  if (attachments.reduce((sum, file) => sum + file.bytes, 0) > ATTACHMENTS_MAX_BYTES)
+    throw refused('attachments', `must have at most ${ATTACHMENTS_MAX_BYTES / 1e6} MB together`);
+  return await charged(deps, files, who, () =>
+    deps.queue.work({ account: who.principal.accountId, signal: who.signal }, async () => {
+      const loaded = await load(deps, files, who.signal);
+      const attached = [];
+      for (const { bytes, read: chunks, ...facts } of attachments)
+        attached.push({ ...facts, content: await read({ bytes, read: chunks }) });
+      const all = { ...edits, ...(attached.length > 0 && { attachments: attached }) };
+      return { ...loaded, changes, ...(Object.keys(all).length > 0 && { edits: all }) };
+    }),
+  );
+}
+
+/** Reads what PDFs say about themselves, as `workOnPdfs`. */
+export async function readPdfs(deps: PdfDeps, files: readonly FoundPdf[], who: Asking): Promise<PdfFacts[]> {
+  return await charged(deps, files, who, () =>
+    deps.queue.read({ account: who.principal.accountId, signal: who.signal }, () => load(deps, files, who.signal)),
+  );
+}
+
+async function charged<Value>(
+  deps: PdfDeps,
+  files: readonly FoundPdf[],
+  { principal }: Asking,
+  work: () => Promise<Value>,
+): Promise<Value> {
+  if (sizeOf(files) > PDF_FILES_MAX_BYTES)
+    throw new CaptureError({
+      code: 'invalid_request',
+      message: `The files have more than ${PDF_FILES_MAX_BYTES / 1e6} MB together.`,
+    });
+  const giveBack = await charge(deps, { accountId: principal.accountId, price: PDF_WORK_PRICE });
+  try {
+    return await work();
+  } catch (error) {
+    await giveBack();
+    throw error;
+  }
+}
+
+async function load(
+  { reserveMemory }: PdfDeps,
+  files: readonly FoundPdf[],
+  signal: AbortSignal,
+): Promise<{ files: GivenPdf[] } & Disposable> {
+  const bytes = LIBRARY_BYTES + BYTES_PER_BYTE * sizeOf(files);
+  const memory = await reserve(reserveMemory, { bytes, what: 'PDFs', signal });
+  const dispose = () => memory?.[Symbol.dispose]();
+  try {
+    const contents: GivenPdf[] = [];
+    for (const { name, chapter, ...file } of files)
+      contents.push({ name, content: await read(file), ...(chapter !== undefined && { chapter }) });
+    return { files: contents, [Symbol.dispose]: dispose };
+  } catch (error) {
+    dispose();
+    throw error;
+  }
+}
+
+function sizeOf(files: readonly FoundPdf[]): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+async function read({ bytes, read: chunks }: Pick<FoundPdf, 'bytes' | 'read'>): Promise<Buffer> {
+  // A buffer of its own can be moved to a thread; joining the chunks would hold up other requests.
+  const content = Buffer.allocUnsafeSlow(bytes);
+  let at = 0;
+  for await (const chunk of chunks()) at += chunk.copy(content, at);
+  return content;
+}
+
+async function artifactOf(
+  { store }: Pick<PdfDeps, 'store'>,
+  { field, jobId }: { field: string; jobId: string },
+  principal: Principal,
+): Promise<string> {
+  const job = await lookupJob(store, jobId, principal);
+  if (job === null) throw refused(field, 'is not a job of this API key', 404);
+  if (job.result === null) throw refused(field, 'is a job that has not ended yet');
+  if (!job.result.outcome.ok) throw refused(field, 'is a job that has failed');
+  return job.result.outcome.data.artifact;
+}
+
+function refused(field: string, message: string, status = 400): CaptureError {
+  const details = { issues: [{ path: field, message }] };
+  return new CaptureError({ code: 'invalid_request', status, message: `\`${field}\` ${message}.`, details });
+}

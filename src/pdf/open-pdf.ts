@@ -1,0 +1,200 @@
+/** Opens PDFs that nobody has checked, within limits. Runs in the thread of `PdfFiles`. */
+import { inflateSync } from 'node:zlib';
+import {
+  PDF,
+  PdfArray,
+  PdfDict,
+  PdfName,
+  PdfNumber,
+  type PdfObject,
+  PdfRef,
+  PdfStream,
+  type PdfString,
+} from '@libpdf/core';
+import { CaptureError } from '../contract/capture-error.js';
+import { PDF_PAGES_MAX } from '../contract/limits.js';
+
+/** A page, with the attributes that it inherits. */
+export interface FoundPage {
+  ref: PdfRef;
+  dict: PdfDict;
+  inherited: ReadonlyMap<string, PdfObject>;
+}
+
+/** A PDF of which all pages have been found. */
+export interface OpenPdf {
+  pdf: PDF;
+  pages: readonly FoundPage[];
+  /** Of pages and their annotations: the number of the page, from 0, by `keyOf`. */
+  owners: ReadonlyMap<string, number>;
+}
+
+const INHERITABLE = ['Resources', 'MediaBox', 'CropBox', 'Rotate'];
+const TREE_NODES_MAX = 200_000;
+/** The tables and object streams of all files of a task, unpacked. */
+const UNPACKED_MAX_BYTES = 256_000_000;
+/** LZW codes of 12 bits stand for at most 4,096 bytes; a run of RunLength for 128. */
+const GROWTH: Record<string, number> = { LZWDecode: 2_731, RunLengthDecode: 64, ASCII85Decode: 4, ASCIIHexDecode: 1 };
+
+/** Decoded texts without a character, of which real files have few. */
+const EMPTY_TEXTS_MAX = 200_000;
+
+let unpackedBytes = 0;
+let emptyTexts = 0;
+
+/** To be called at the beginning of a task: the limit of what is unpacked is that of one task. */
+export function beginTask(): void {
+  unpackedBytes = 0;
+  emptyTexts = 0;
+}
+
+/**
+ * @param name of the file, for errors
+ * @throws CaptureError `invalid_request` for a file that is damaged, encrypted with a password, too large when unpacked, or has no pages or too many
+ */
+export async function openPdf(content: Uint8Array, name: string): Promise<OpenPdf> {
+  const pdf = await PDF.load(content).catch((cause: unknown) => {
+    throw cause instanceof CaptureError ? cause : refusedFile(name, 'is not a PDF, or is damaged', cause);
+  });
+  if (pdf.isEncrypted && !pdf.isAuthenticated)
+    throw refusedFile(name, 'is encrypted with a password: send it without one');
+  const pages = findPages(pdf, name);
+  if (pages.length === 0) throw refusedFile(name, 'is damaged: it has no pages');
+  const owners = new Map<string, number>();
+  for (const [nth, { ref, dict }] of pages.entries()) {
+    owners.set(keyOf(ref), nth);
+    for (const annotation of dict.getArray('Annots', resolverOf(pdf)) ?? [])
+      if (annotation instanceof PdfRef) owners.set(keyOf(annotation), nth);
+  }
+  return { pdf, pages, owners };
+}
+
+export function refusedFile(name: string, problem: string, cause?: unknown): CaptureError {
+  const details = { issues: [{ path: name, message: problem }] };
+  return new CaptureError({ code: 'invalid_request', message: `\`${name}\` ${problem}.`, details, cause });
+}
+
+export function keyOf({ objectNumber, generation }: PdfRef): string {
+  return `${objectNumber} ${generation}`;
+}
+
+export function resolverOf(pdf: PDF): (ref: PdfRef) => PdfObject | null {
+  return (ref) => pdf.getObject(ref);
+}
+
+/** The object itself, for an object or a reference to it. */
+export function resolved(pdf: PDF, object: PdfObject | undefined): PdfObject | undefined {
+  return object instanceof PdfRef ? (pdf.getObject(object) ?? undefined) : object;
+}
+
+/** The entries of a name tree or number tree. Keys are the bytes of names in latin1, or numbers. */
+export function treeEntries(pdf: PDF, root: PdfObject | undefined, kind: 'Names' | 'Nums'): [PdfObject, PdfObject][] {
+  const entries: [PdfObject, PdfObject][] = [];
+  for (const node of nodesOf(pdf, root)) {
+    const list = node.getArray(kind, resolverOf(pdf));
+    for (let at = 0; at + 1 < (list?.length ?? 0); at += 2) {
+      const key = resolved(pdf, list?.at(at));
+      const value = list?.at(at + 1);
+      if (key !== undefined && value !== undefined) entries.push([key, value]);
+    }
+  }
+  return entries;
+}
+
+/** The nodes of a tree, each before its kids, in order. Cycles are left out. */
+function* nodesOf(pdf: PDF, root: PdfObject | undefined): Generator<PdfDict> {
+  const seen = new Set<PdfObject>();
+  const open = [root];
+  while (open.length > 0 && seen.size < TREE_NODES_MAX) {
+    const node = resolved(pdf, open.pop());
+    if (!(node instanceof PdfDict) || seen.has(node)) continue;
+    seen.add(node);
+    yield node;
+    open.push(...(node.getArray('Kids', resolverOf(pdf))?.toArray().reverse() ?? []));
+  }
+}
+
+/** The text of a name or string, by which destinations are found. */
+export function textKey(object: PdfName | PdfString): string {
+  return object instanceof PdfName ? object.value : Buffer.from(object.bytes).toString('latin1');
+}
+
+/** Finds pages as viewers do: nodes without `Type`, and lists of kids that are objects of their own, are understood, too. */
+function findPages(pdf: PDF, name: string): FoundPage[] {
+  const pages: FoundPage[] = [];
+  const seen = new Set<string>();
+  const open: { node: PdfObject | undefined; inherited: Map<string, PdfObject> }[] = [
+    { node: pdf.getCatalog().get('Pages'), inherited: new Map() },
+  ];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { node, inherited } = next;
+    // A page that is no object of its own cannot be the target of a link, and no program writes it.
+    if (!(node instanceof PdfRef) || seen.has(keyOf(node))) continue;
+    seen.add(keyOf(node));
+    const dict = pdf.getObject(node);
+    if (!(dict instanceof PdfDict)) continue;
+    const known = new Map(inherited);
+    for (const key of INHERITABLE) {
+      const value = dict.get(key);
+      if (value !== undefined) known.set(key, value);
+    }
+    const kids = dict.getArray('Kids', resolverOf(pdf));
+    if (kids === undefined) pages.push({ ref: node, dict, inherited: known });
+    else for (const kid of kids.toArray().reverse()) open.push({ node: kid, inherited: known });
+    if (pages.length > PDF_PAGES_MAX) throw refusedFile(name, `has more than ${PDF_PAGES_MAX} pages`);
+  }
+  return pages;
+}
+
+// @libpdf/core 0.4.2 unpacks streams without a limit, so that a small file could take all memory.
+const unpack = PdfStream.prototype.getDecodedData;
+PdfStream.prototype.getDecodedData = function limited(this: PdfStream): Uint8Array {
+  const filters = this.get('Filter');
+  const names = filters instanceof PdfArray ? filters.toArray() : filters === undefined ? [] : [filters];
+  const parameters = this.get('DecodeParms');
+  let { data } = this;
+  for (const [nth, filter] of names.entries()) {
+    const name = filter instanceof PdfName ? filter.value : '';
+    const left = UNPACKED_MAX_BYTES - unpackedBytes;
+    if (name === 'FlateDecode' ? !inflatesTo(data, left) : data.length * (GROWTH[name] ?? Infinity) > left)
+      throw tooLarge();
+    const own = parameters instanceof PdfArray ? parameters.at(nth) : parameters;
+    const one = new PdfStream([['Filter', filter]], data);
+    if (own !== undefined) one.set('DecodeParms', own);
+    data = unpack.call(one);
+    unpackedBytes += data.length;
+  }
+  return data;
+};
+
+function inflatesTo(data: Uint8Array, maxBytes: number): boolean {
+  try {
+    inflateSync(data, { maxOutputLength: Math.max(1, maxBytes) });
+    return true;
+  } catch (error) {
+    // A damaged stream has no more than what has been unpacked before the damage.
+    return (error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE';
+  }
+}
+
+function tooLarge(): CaptureError {
+  const message = `The files have more than ${UNPACKED_MAX_BYTES / 1e6} MB of objects.`;
+  return new CaptureError({ code: 'invalid_request', message });
+}
+
+// @libpdf/core 0.4.2 reads an empty word again and again at a `)`, `{` or `}` that is out of place, and decodes it each time.
+const decode = TextDecoder.prototype.decode;
+TextDecoder.prototype.decode = function counted(this: TextDecoder, ...given: Parameters<typeof decode>): string {
+  if (given[0]?.byteLength === 0 && ++emptyTexts > EMPTY_TEXTS_MAX) throw new Error('The PDF is damaged.');
+  return decode.apply(this, given);
+};
+
+// @libpdf/core 0.4.2 writes numbers with five digits after the point, which loses those of small matrices.
+PdfNumber.prototype.toBytes = function exact(this: PdfNumber, writer): void {
+  const text = String(this.value);
+  writer.writeAscii(/^-?[\d.]+$/.test(text) ? text : beyond(this.value));
+};
+
+function beyond(value: number): string {
+  return Math.abs(value) < 1 ? value.toFixed(20) : '0';
+}

@@ -1,0 +1,167 @@
+/** Merges, splits, turns and flattens PDFs, and makes the edits of `editPdf` on each result. Runs in the thread of `PdfFiles`. */
+import { crc32 } from 'node:zlib';
+import { PdfDict, PdfNumber } from '@libpdf/core';
+import { CaptureError } from '../contract/capture-error.js';
+import { PDF_PAGES_MAX } from '../contract/limits.js';
+import { pagesIn } from '../contract/page-ranges.js';
+import type { PdfChanges } from '../contract/pdf-work.js';
+import { viewOf } from '../thread.js';
+import { editPdf, type PdfEdits } from './edit-pdf.js';
+import { joinPdfs, type Part } from './join-pdfs.js';
+import { type OpenPdf, openPdf, refusedFile, resolved } from './open-pdf.js';
+
+export interface GivenPdf {
+  /** For errors, and of the results. */
+  name: string;
+  content: Uint8Array;
+  /** With `merge`: the title of a bookmark that leads to the file, and contains its bookmarks. */
+  chapter?: string;
+}
+
+export interface PdfWork {
+  files: readonly GivenPdf[];
+  changes: PdfChanges;
+  /** Made of each result. */
+  edits?: PdfEdits;
+}
+
+export interface MadePdf {
+  /** Of the file, or of the first of those that are merged. */
+  name: string;
+  content: Buffer;
+  pages: number;
+  /** The number of the first page of each merged file, from 0. */
+  firstPages: number[];
+  /** As `crc32` of node:zlib. */
+  checksum: number;
+}
+
+interface Source extends Part {
+  name: string;
+}
+
+/** @throws CaptureError `invalid_request` for files that cannot be read or have too many pages, and for edits that a file does not permit */
+export async function workOnPdfs(work: PdfWork): Promise<MadePdf[]> {
+  try {
+    return await makeAll(work);
+  } catch (error) {
+    if (error instanceof CaptureError) throw error;
+    // The library throws errors of any kind for objects of other kinds than it expects, and for deep nesting.
+    const message = 'One of the PDFs is damaged, or has something that cannot be worked on.';
+    throw new CaptureError({ code: 'invalid_request', message, cause: error });
+  }
+}
+
+async function makeAll(work: PdfWork): Promise<MadePdf[]> {
+  const sources: Source[] = [];
+  for (const file of work.files) sources.push(await openSource(file, work.changes));
+  const count = sources.reduce((sum, source) => sum + pagesOf(source).length, 0);
+  if (count > PDF_PAGES_MAX) throw tooManyPages();
+  const made: MadePdf[] = [];
+  for (const group of groupsOf(sources, work.changes)) {
+    const one = await make(group, work.changes);
+    const { edits } = work;
+    const edited = edits === undefined ? one.content : (await editPdf({ content: one.content, edits })).content;
+    const content = viewOf(edited);
+    made.push({ ...one, content, checksum: crc32(content) });
+  }
+  return made;
+}
+
+async function openSource({ name, content, chapter }: GivenPdf, { flatten, pages }: PdfChanges): Promise<Source> {
+  let open = await openPdf(content, name);
+  // A copy is not encrypted, and has pages that the library finds.
+  if (open.pdf.isEncrypted || open.pdf.getPageCount() !== open.pages.length)
+    open = await openPdf(await joinPdfs([{ open }]).pdf.save(), name);
+  if (flatten) flattenForms(open);
+  const chosen = pages === null ? undefined : pagesIn(pages, open.pages.length);
+  if (chosen?.length === 0) throw refusedFile(name, `has none of the pages: it has ${open.pages.length}`);
+  return { name, open, ...(chosen && { pages: chosen }), ...(chapter !== undefined && { chapter }) };
+}
+
+function flattenForms({ pdf, pages }: OpenPdf): void {
+  for (const { dict, inherited } of pages) {
+    // @libpdf/core 0.4.2 takes a page without resources of its own for one without any, and adds to those that pages share.
+    const resources = resolved(pdf, dict.get('Resources') ?? inherited.get('Resources'));
+    const own = resources instanceof PdfDict ? resources.clone() : new PdfDict();
+    const forms = resolved(pdf, own.get('XObject'));
+    if (forms instanceof PdfDict) own.set('XObject', forms.clone());
+    dict.set('Resources', own);
+  }
+  pdf.getForm()?.flatten();
+  pdf.flattenAnnotations();
+}
+
+function pagesOf({ open, pages }: Part): number[] {
+  return [...(pages ?? open.pages.keys())];
+}
+
+/** The files, or parts of them, of each result. */
+function groupsOf(sources: readonly Source[], { merge, split }: PdfChanges): Source[][] {
+  const documents = merge === null ? sources.map((source) => [source]) : [[...sources]];
+  if (split === null) return documents;
+  return documents.flatMap((document) => {
+    const pages = document.flatMap((source) => pagesOf(source).map((page) => ({ source, page })));
+    return chunksOf(pages.length, split).map((chunk) => {
+      const parts = new Map<Source, number[]>();
+      for (const nth of chunk) {
+        const { source, page } = pages[nth] as (typeof pages)[number];
+        const list = parts.get(source) ?? [];
+        parts.set(source, list);
+        list.push(page);
+      }
+      return [...parts].map(([source, list]) => ({ ...source, pages: list }));
+    });
+  });
+}
+
+/** The numbers of the pages of each result, from 0. @throws CaptureError `invalid_request` for ranges without pages */
+function chunksOf(count: number, split: NonNullable<PdfChanges['split']>): number[][] {
+  if ('ranges' in split) {
+    const chunks = split.ranges.map((ranges) => pagesIn(ranges, count));
+    const empty = chunks.findIndex((chunk) => chunk.length === 0);
+    if (empty !== -1) throw refusedFile(`split.ranges.${empty}`, `has none of the ${count} pages`);
+    return chunks;
+  }
+  const chunks: number[][] = [];
+  for (let at = 0; at < count; at += split.every)
+    chunks.push(Array.from({ length: Math.min(split.every, count - at) }, (_, nth) => at + nth));
+  return chunks;
+}
+
+async function make(
+  group: readonly Source[],
+  { merge, rotate }: PdfChanges,
+): Promise<Omit<MadePdf, 'checksum' | 'content'> & { content: Uint8Array }> {
+  const [first] = group;
+  if (first === undefined) throw new Error('A PDF is made of no files.');
+  const { name, open } = first;
+  if (group.length === 1 && first.pages === undefined && first.chapter === undefined) {
+    if (rotate !== null) rotatePages(open, rotate);
+    return { name, content: await open.pdf.save({ incremental: true }), pages: open.pages.length, firstPages: [0] };
+  }
+  const { pdf, pages, firstPages } = joinPdfs(group, merge ?? {});
+  const found = pages.flatMap((ref) => {
+    const dict = pdf.getObject(ref);
+    return dict instanceof PdfDict ? [{ ref, dict, inherited: new Map() }] : [];
+  });
+  if (rotate !== null) rotatePages({ pdf, pages: found }, rotate);
+  return { name, content: await pdf.save(), pages: pages.length, firstPages };
+}
+
+function rotatePages(
+  { pdf, pages }: Pick<OpenPdf, 'pdf' | 'pages'>,
+  { degrees, pages: ranges }: NonNullable<PdfChanges['rotate']>,
+): void {
+  for (const nth of ranges === null ? pages.keys() : pagesIn(ranges, pages.length)) {
+    const page = pages[nth];
+    const current = resolved(pdf, page?.dict.get('Rotate') ?? page?.inherited.get('Rotate'));
+    const before = current instanceof PdfNumber ? current.value : 0;
+    page?.dict.set('Rotate', PdfNumber.of((((before + degrees) % 360) + 360) % 360));
+  }
+}
+
+function tooManyPages(): CaptureError {
+  const message = `The files have more than ${PDF_PAGES_MAX} pages together.`;
+  return new CaptureError({ code: 'invalid_request', message });
+}
