@@ -123,6 +123,13 @@ const changesSchema = z.object({
       'top',
     ),
   }),
+  pictured: list('what a PDF has as pictures of the view, since the browser prints it otherwise than it shows it', {
+    element: elementName,
+    reason: text(
+      'what is a picture: `canvas`, `backdrop-filter` (what is seen through the element), `mask-composite` (its mask) or `drop-shadow` (its shadow)',
+      'backdrop-filter',
+    ),
+  }),
   scroll_unlocked: flag('whether a page that prevented scrolling was made to scroll', false),
   clock: object("how the page's clock ran, ms", {
     ahead_ms: number("the page's time that passed ahead of the real time", 2_300),

@@ -22,7 +22,7 @@ const HOSTS_NAMED_MAX = 3;
 const CHANGES_MAX_MS = 1_000;
 const LISTED_MAX = 50;
 const NO_SIGN = { sign: null, endsByTimer: false, installs: false };
-const NO_CHANGES: PageChanges = { hidden: [], expanded: [], pinned: [], scrollUnlocked: false };
+const NO_CHANGES: PageChanges = { hidden: [], expanded: [], pinned: [], pictured: [], scrollUnlocked: false };
 
 export type BlockedAndBanner = Pick<CaptureChanges, 'blocked' | 'banner'>;
 
@@ -44,7 +44,7 @@ export async function explain(
 ): Promise<CaptureChanges> {
   const asked = page.world.callWithTimeout(CHANGES_MAX_MS, 'changes.report');
   const nothing: BlockedAndBanner = { blocked: [], banner: { outcome: 'none', platform: null } };
-  const [{ hidden, expanded, pinned, scrollUnlocked }, guarded] = await Promise.all([
+  const [{ hidden, expanded, pinned, pictured, scrollUnlocked }, guarded] = await Promise.all([
     answerOr(page, asked, { ms: CHANGES_MAX_MS, otherwise: NO_CHANGES }),
     answerOr(page, guard.explain(), { ms: CHANGES_MAX_MS, otherwise: nothing }),
   ]);
@@ -53,6 +53,7 @@ export async function explain(
     hidden: hidden.slice(0, LISTED_MAX),
     expanded: expanded.slice(0, LISTED_MAX),
     pinned: pinned.slice(0, LISTED_MAX),
+    pictured: pictured.slice(0, LISTED_MAX),
     scrollUnlocked,
     clock: { ...page.clock },
   };

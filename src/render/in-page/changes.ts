@@ -1,5 +1,6 @@
 import { hidingRules } from './consent/inspect.js';
 import { eachElement, flatTreeParent, matches, nameOf } from './dom.js';
+import { type Pictured, pictured } from './paper-pictures.js';
 import { type Role, roles } from './pin.js';
 import { expansions } from './scrollers.js';
 
@@ -8,6 +9,7 @@ export interface PageChanges {
   hidden: string[];
   expanded: string[];
   pinned: { element: string; role: Role }[];
+  pictured: Pictured[];
   scrollUnlocked: boolean;
 }
 
@@ -21,6 +23,7 @@ export function report(): PageChanges {
     hidden: hiddenElements(),
     expanded: [...scrollers.keys()].map(nameOf),
     pinned: roles().map(({ element, role }) => ({ element, role })),
+    pictured: pictured(),
     scrollUnlocked: wasLocked,
   };
 }

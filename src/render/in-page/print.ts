@@ -1,4 +1,3 @@
-import { type ElementBox, onPage } from './boxes.js';
 import { StyleLog } from './change-log.js';
 import {
   adopt,
@@ -8,7 +7,6 @@ import {
   eachElement,
   force,
   forceAll,
-  isVisible,
   keepAdopted,
   pageScroller,
   sheetOf,
@@ -264,26 +262,4 @@ function inPx(found: string, count: string | undefined, side = ''): string {
   const [least, most] = [Math.min(innerWidth, innerHeight), Math.max(innerWidth, innerHeight)];
   const px = { h: innerHeight, b: innerHeight, min: least, max: most }[side.toLowerCase()] ?? 0;
   return `${(Number(count) * px) / 100}px`;
-}
-
-const DRAWINGS_MAX = 20;
-const DRAWING_MIN_PX = 16;
-let drawings: HTMLCanvasElement[] = [];
-
-/** The boxes, in CSS px of the page, of canvases that only a picture of the view shows, such as those of WebGL. */
-export function drawingBoxes(): ElementBox[] {
-  const canvases = trees().flatMap((tree) => allIn(tree, 'canvas') as HTMLCanvasElement[]);
-  drawings = canvases.filter((canvas) => canvas.style.content === '' && isVisible(canvas)).slice(0, DRAWINGS_MAX);
-  drawings = drawings.filter((canvas) => Math.min(canvas.clientWidth, canvas.clientHeight) >= DRAWING_MIN_PX);
-  return drawings.map((canvas) => onPage(canvas.getBoundingClientRect()));
-}
-
-/** Shows a picture in place of one of these canvases. */
-export async function showDrawing(index: number, png: string): Promise<void> {
-  const canvas = drawings[index];
-  if (canvas === undefined) return;
-  const image = new Image();
-  image.src = `data:image/png;base64,${png}`;
-  await image.decode();
-  force(canvas, 'content', `url(${image.src})`);
 }

@@ -18,6 +18,7 @@ export * as markup from './markup.js';
 export * as mask from './mask.js';
 export * as motion from './motion.js';
 export * as pageNumbers from './page-numbers.js';
+export * as paperPictures from './paper-pictures.js';
 export * as pin from './pin.js';
 export * as print from './print.js';
 export * as procedural from './procedural.js';

@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import type { StoppedReason } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';
-import { type CaptureOptions, defaultOptions, type PdfOption } from '../../contract/capture-request.js';
+import { type CaptureOptions, defaultOptions, type PdfOption, type View } from '../../contract/capture-request.js';
 import { PDF_PAGE_MAX_PX, PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
 import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pdf-schema.js';
 import type { Overlay } from '../../pdf/draw-over.js';
@@ -10,21 +10,18 @@ import type { PdfFile } from '../../pdf/pdf-files.js';
 import { monotonicNow } from '../deadlines.js';
 import { encodeStrips, encodingOf, SectionStore, type Strips } from '../encode/encode.js';
 import type { PageBox } from '../in-page/print.js';
-import { BAND_PIXELS } from '../memory.js';
 import { advanceTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../page-session.js';
 import { arrangeFullPage, capturedHeight, type ScrollReport } from './full-page.js';
 import { pagesAlike, printedPages } from './page-headers.js';
+import { showPictures } from './paper-pictures.js';
 import { type PrintOptions, printStream, refusedAs } from './print-stream.js';
 import {
   diagnosticsOf,
   MEASURE_SCALE,
-  measurePage,
   type Picture,
   type PictureOrder,
-  regionInView,
   setDensity,
-  takeBand,
   takeRows,
 } from './region-picture.js';
 
@@ -44,6 +41,7 @@ export async function takePdf(order: PictureOrder, scroll: ScrollReport): Promis
   await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: 'screen' }));
   await page.call('print.overridePageRules');
   await page.call('scrollers.expandAgain');
+  await showPictures(order, view, { backgrounds: true });
   const { pageHeight } = await page.call('scroll.measure');
   const lacks = scroll.lacksContent || (await page.call('scrollers.hidesContent')) || (await lacksOnPaper(page));
   const height = capturedHeight(scroll, pageHeight, maxHeight);
@@ -223,25 +221,6 @@ export async function prepareToPrint(
   return true;
 }
 
-/** Replaces drawings that paper would lack, such as those of WebGL, by pictures of them as the view shows them. */
-async function keepDrawings(order: PictureOrder): Promise<void> {
-  const { page } = order;
-  const boxes = await page.call('print.drawingBoxes');
-  if (boxes.length === 0) return;
-  await page.call('undo.begin');
-  const pictures: string[] = [];
-  for (const box of boxes) {
-    const region = regionInView(order, await measurePage(page), box);
-    pictures.push(
-      (await takeBand(order, region, { from: box.top, to: box.bottom, mostPixels: BAND_PIXELS })).png.toString(
-        'base64',
-      ),
-    );
-  }
-  await page.call('undo.restore');
-  for (const [index, png] of pictures.entries()) await page.call('print.showDrawing', index, png);
-}
-
 /** Whether a page lacks, as it will be printed, something that it has shown. */
 async function lacksOnPaper(page: BoundedPage): Promise<boolean> {
   return (
@@ -271,13 +250,13 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   const { page, deadline } = order;
   order.pdfs.prepare();
   const leftMs = deadline - monotonicNow();
-  await keepDrawings(order);
   await setDensity(page, order.options.view);
   const lacks = await lacksOnPaper(page);
   const { pageHeight } = await page.call('scroll.measure');
   const sheet = sheetOf(pdf, await page.call('print.ownPage'));
   const fit = pdf.fitWidth ? await fitWidth(order, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
   if (!pdf.fitWidth) await page.call('print.keepWidth');
+  await showPictures(order, onSheet(order, sheet, fit), { backgrounds: pdf.printBackground });
   const { language } = await page.call('print.documentNames');
   await page.call('print.keepHeadings');
   const print: Print = (how) =>
@@ -488,6 +467,12 @@ async function fitWidth(
 /** A page's own `@page` rule may leave no room, or request more than any paper has. */
 function isOnPaper({ contentWidth }: Sheet): boolean {
   return contentWidth > 0 && contentWidth <= PDF_PAPER_INCHES.max;
+}
+
+/** The view with the width, in CSS px, at which the page is laid out on paper. */
+function onSheet({ options }: PictureOrder, sheet: Sheet, fit: Awaited<ReturnType<typeof fitWidth>>): View {
+  const width = Math.round((sheet.contentWidth * CSS_PX_PER_INCH) / (fit.fitted?.scale ?? fit.scale));
+  return isOnPaper(sheet) && width > 0 ? { ...options.view, width, isMobile: false } : options.view;
 }
 
 /** Lays the page out at this width, in CSS px, as on paper. */
