@@ -64,6 +64,8 @@ const REPLACED = /^(img|video|canvas|iframe|frame|object|embed|svg)$/;
 
 let wanted: Wanted[] = [];
 let shown: Wanted[] = [];
+/** Fixed and sticky elements, which would be in some part of a picture that is taken in several. */
+let pinned: HTMLElement[] = [];
 /** What the page has only while a picture is taken. */
 let passing: Disposable[] = [];
 
@@ -79,12 +81,14 @@ export function find({ backgrounds }: { backgrounds: boolean }): number {
     .filter(({ clientWidth, clientHeight }) => Math.min(clientWidth, clientHeight) >= CANVAS_MIN_PX)
     .filter((canvas) => canvas.style.content === '' && isVisible(canvas))
     .map((element) => ({ kind: 'canvas', element, pseudo: '' }));
+  pinned = [];
   const until = performance.now() + LOOK_MAX_MS;
   eachElement(ELEMENTS_MAX, (element) => {
     if (!(element instanceof HTMLElement) || performance.now() > until) return;
     for (const pseudo of ['', '::before', '::after'] as const) {
       const style = styleOf({ element, pseudo });
       if (pseudo !== '' && /^(none|normal)$/.test(style.content)) continue;
+      if (pseudo === '' && /^(fixed|sticky)$/.test(style.position)) pinned.push(element);
       for (const kind of kindsOf(element, pseudo, style))
         if (backgrounds || kind !== 'backdrop-filter') wanted.push({ kind, element, pseudo });
     }
@@ -311,7 +315,7 @@ const NO_TEXT = { color: 'transparent', '-webkit-text-fill-color': 'transparent'
 function showThrough(one: Wanted): PicturePlace | null {
   const { element, pseudo } = one;
   element.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' });
-  for (const front of inFrontOf(element)) force(front, 'opacity', '0');
+  for (const front of inFrontOf(element)) force(front as HTMLElement, 'opacity', '0');
   const noBorder = { 'border-color': 'transparent', 'box-shadow': 'none', outline: 'none' };
   forceAll(element, { ...NO_TEXT, ...(pseudo === '' ? { ...noBorder, opacity: '1' } : {}) });
   for (const child of flatTreeChildren(element)) if (isElement(child)) force(child as HTMLElement, 'opacity', '0');
@@ -394,8 +398,9 @@ function boxSize(style: CSSStyleDeclaration): { width: number; height: number } 
 /** The points of an element, in each direction, at which what is in front of it is looked for. */
 const LOOKS = 7;
 
-function inFrontOf(element: HTMLElement): Set<HTMLElement> {
-  const found = new Set<HTMLElement>();
+/** What is in front of an element, or may be once the page is scrolled. */
+function inFrontOf(element: HTMLElement): Set<Element> {
+  const [front, behind] = [new Set<Element>(), new Set<Element>()];
   addSheet(document, '* { pointer-events: auto !important }');
   const { left, top, width, height } = element.getBoundingClientRect();
   const root = element.getRootNode() as Document | ShadowRoot;
@@ -404,9 +409,10 @@ function inFrontOf(element: HTMLElement): Set<HTMLElement> {
     const y = top + (height * (Math.floor(at / LOOKS) + 0.5)) / LOOKS;
     const stack = [...document.elementsFromPoint(x, y), ...(root === document ? [] : root.elementsFromPoint(x, y))];
     const place = stack.findIndex((one) => isInside(element, one));
-    for (const one of stack.slice(0, Math.max(0, place))) if (!isInside(one, element)) found.add(one as HTMLElement);
+    for (const [nth, one] of stack.entries()) if (!isInside(one, element)) (nth < place ? front : behind).add(one);
   }
-  return found;
+  for (const one of pinned) if (!isInside(one, element) && !isInside(element, one) && !behind.has(one)) front.add(one);
+  return front;
 }
 
 const SVG = 'http://www.w3.org/2000/svg';
