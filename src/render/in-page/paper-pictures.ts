@@ -113,8 +113,8 @@ function kindsOf(element: HTMLElement, pseudo: string, style: CSSStyleDeclaratio
   if (!isBox) return kinds;
   if (style.backdropFilter !== 'none' && isUpright(element) && (pseudo === '' || hasOwnPlace(element, style)))
     kinds.push('backdrop-filter');
-  if (pseudo === '' && shadowsOf(style).length > 0 && freePseudo(element) !== null && hasText(element))
-    kinds.push('drop-shadow');
+  const canHaveShadow = pseudo === '' && shadowsOf(style).length > 0 && showsOverflow(style);
+  if (canHaveShadow && freePseudo(element) !== null && hasText(element)) kinds.push('drop-shadow');
   return kinds;
 }
 
@@ -140,6 +140,16 @@ function isUpright(element: HTMLElement): boolean {
       const { b, c, is2D } = new DOMMatrix(transform);
       return rotate === 'none' && is2D && Math.abs(b) + Math.abs(c) < 1e-3;
     })
+  );
+}
+
+/** Whether a pseudo-element can be beside the element. */
+function showsOverflow({ display, overflowX, overflowY, contain }: CSSStyleDeclaration): boolean {
+  return (
+    overflowX === 'visible' &&
+    overflowY === 'visible' &&
+    !/^table/.test(display) &&
+    !/paint|strict|content/.test(contain)
   );
 }
 
