@@ -86,8 +86,6 @@ export async function workOnPdfs(
   { files, changes, edits, attachments }: PdfRequest,
   who: Asking,
 ): Promise<MadePdf[]> {
-  const [unsupported] = [...Object.keys(edits), ...(attachments.length > 0 ? ['attachments'] : [])];
-  if (unsupported !== undefined) throw refused(unsupported, 'is not supported yet');
   if (attachments.reduce((sum, file) => sum + file.bytes, 0) > ATTACHMENTS_MAX_BYTES)
     throw refused('attachments', `must have at most ${ATTACHMENTS_MAX_BYTES / 1e6} MB together`);
   return await charged(deps, files, who, () =>

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DEVICE_PRESETS } from './device-presets.js';
+import { documentFields } from './document-schema.js';
 import { type CamelNames, camelName, canonicalTimezone, lowerCaseNames } from './field-rules.js';
 import { bareDomain, type SameSite } from './login-schema.js';
 import type { PageFilesOption } from './page-files.js';
@@ -75,14 +76,18 @@ export interface CookieOption {
   expires: number;
 }
 
+type DocumentField = keyof typeof documentFields;
+
 /** Lengths in inches, with `landscape` applied. */
 export interface PdfOption
-  extends Omit<CamelNames<WirePdf>, 'paper' | 'margin' | 'landscape' | 'singlePage' | 'headers'> {
+  extends Omit<CamelNames<WirePdf>, 'paper' | 'margin' | 'landscape' | 'singlePage' | 'headers' | DocumentField> {
   paper: { width: number; height: number };
   margin: { top: number; right: number; bottom: number; left: number };
   /** Absent unless they are used: a request without them keeps its identity. */
   singlePage?: true;
   headers?: NonNullable<WirePdf['headers']>;
+  /** What the PDF says about itself and brings along. */
+  document?: Pick<WirePdf, DocumentField>;
 }
 
 /** CSS px of the page. */
@@ -274,8 +279,9 @@ export function defaultOptions(): CaptureOptions {
   return defaults;
 }
 
+const DOCUMENT_FIELDS = Object.keys(documentFields) as DocumentField[];
 const PDF_FIELDS = Object.keys(pdfSchema.shape).filter(
-  (name) => !['landscape', 'single_page', 'headers'].includes(name),
+  (name) => !['landscape', 'single_page', 'headers', ...DOCUMENT_FIELDS].includes(name),
 );
 
 function toPdfOption(wire: WirePdf): PdfOption {
@@ -287,9 +293,14 @@ function toPdfOption(wire: WirePdf): PdfOption {
     ...(renamed(wire, PDF_FIELDS) as unknown as Omit<CamelNames<WirePdf>, 'singlePage' | 'headers'>),
     ...(wire.single_page === true ? { singlePage: true } : {}),
     ...(wire.headers === undefined ? {} : { headers: wire.headers }),
+    ...(DOCUMENT_FIELDS.some((name) => wire[name] !== undefined) ? { document: documentOf(wire) } : {}),
     paper: wire.landscape ? { width: height, height: width } : { width, height },
     margin: { top: inches(top), right: inches(right), bottom: inches(bottom), left: inches(left) },
   };
+}
+
+function documentOf({ metadata, conformance, attachments, facturx, password }: WirePdf): PdfOption['document'] {
+  return { metadata, conformance, attachments, facturx, password };
 }
 
 /** These fields of a request under names in camelCase, with null for those that are missing. */

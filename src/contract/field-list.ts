@@ -58,7 +58,7 @@ function fieldsOf(shape: object, parent: string, inherited: z.GlobalMeta = {}): 
 function describe(name: string, schema: z.ZodType, inherited: z.GlobalMeta): Field {
   let inner = schema;
   let defaultValue: unknown;
-  let meta: z.GlobalMeta = inherited;
+  let meta: z.GlobalMeta = {};
   for (;;) {
     meta = { ...inner.meta(), ...meta };
     if (inner instanceof z.ZodDefault) defaultValue = inner.def.defaultValue;
@@ -66,7 +66,13 @@ function describe(name: string, schema: z.ZodType, inherited: z.GlobalMeta): Fie
     if (next === null) break;
     inner = next as z.ZodType;
   }
-  const { description = '', example, writeOnly, 'x-stillframe-extension': extension, ...own } = meta;
+  const {
+    description = '',
+    example,
+    writeOnly,
+    'x-stillframe-extension': extension,
+    ...own
+  } = { ...inherited, ...meta };
   const { group, links } = own;
   const list = formsOf(inner).find((form) => form instanceof z.ZodArray);
   const item = list === undefined ? null : describe(name, list.element as z.ZodType, { group, links });

@@ -93,7 +93,7 @@ export const METADATA_CUSTOM_MAX_ITEMS = 50;
 export const ATTACHMENTS_MAX_ITEMS = 20;
 /** All attachments of a PDF together. */
 export const ATTACHMENTS_MAX_BYTES = 20_000_000;
-export const FACTURX_MAX_BYTES = 5_000_000;
+export const FACTURX_MAX_CHARS = 1_000_000;
 /** AES-256 uses no more than this of a password (ISO 32000-2, 7.6.4.3.3). */
 export const PDF_PASSWORD_MAX_BYTES = 127;
 /** `animate` (extensions.md, Motion). */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { documentFields, withDocumentRules } from './document-schema.js';
 import { isObject, limited } from './field-rules.js';
 import * as limits from './limits.js';
 
@@ -63,7 +64,7 @@ const template = (what: string) =>
 const PAGE_CHOICE_RULE =
   'must be page numbers, ranges such as 2-, and the words first, last, left, right, even and odd';
 
-export const pdfSchema = z.strictObject({
+const pdfFields = z.strictObject({
   paper: z
     .union(
       [
@@ -152,7 +153,10 @@ export const pdfSchema = z.strictObject({
   media: z.enum(['print', 'screen']).default('print').meta({ description: 'CSS media type', example: 'print' }),
   outline: z.boolean().default(false).meta({ description: 'embed an outline made from the headings', example: true }),
   tagged: z.boolean().default(false).meta({ description: 'make a tagged (accessible) PDF', example: true }),
+  ...documentFields,
 });
+
+export const pdfSchema = withDocumentRules(pdfFields);
 
 /**
  * The construct of a template that asks for a style sheet, script module or font by a URL, with which Chromium fails to print; null if there

@@ -8,6 +8,7 @@ import {
   type PdfMetadata,
   type PdfPassword,
   type WireAttachment,
+  withDocumentRules,
 } from './document-schema.js';
 import { limited } from './field-rules.js';
 import { isId } from './ids.js';
@@ -21,8 +22,8 @@ const pageRanges = (description: string, example: string) =>
     .refine((text) => readPageRanges(text) !== null, PAGE_RANGES_RULE)
     .meta({ description, example });
 
-export const pdfWorkSchema = z
-  .strictObject({
+export const pdfWorkSchema = withDocumentRules(
+  z.strictObject({
     files: z
       .array(limited(URL_MAX_BYTES).min(1))
       .min(1)
@@ -78,8 +79,8 @@ export const pdfWorkSchema = z
       .optional()
       .meta({ description: 'turns pages' }),
     ...documentFields,
-  })
-  .meta({ id: 'PdfRequest', ...EXTENSION });
+  }),
+).meta({ id: 'PdfRequest', ...EXTENSION });
 
 /** Where a PDF comes from. */
 export type PdfSource =

@@ -16,9 +16,10 @@ export const NO_LINK_FIELDS: readonly string[] = FIELD_LIST.filter(({ links }) =
   ({ name }) => name,
 );
 
-/** Whether a link may have this field of a capture request. */
+/** Whether a link may have this field of a capture request, or this member of one: a dotted name. */
 export function isLinkField(name: string): boolean {
-  return !NO_LINK_FIELDS.includes(name);
+  const path = name.split('.').slice(0, DEPTH_MAX);
+  return path.every((_, nth) => findField(path.slice(0, nth + 1))?.links !== false);
 }
 
 export type QueryPair = [name: string, value: string];
@@ -84,11 +85,9 @@ export function bodyOf(pairs: readonly QueryPair[]): { body: Record<string, unkn
   const body: Record<string, unknown> = {};
   const refused = new Set<string>();
   for (const [name, value] of pairs) {
-    const path = name.split('.');
-    const [field = ''] = path;
     if (LINK_PARAMETERS.has(name)) continue;
-    if (!isLinkField(field)) refused.add(field);
-    else place(body, path, value);
+    if (isLinkField(name)) place(body, name.split('.'), value);
+    else refused.add(isLinkField(name.split('.', 1)[0] ?? '') ? name : (name.split('.', 1)[0] ?? ''));
   }
   return { body, refused: [...refused] };
 }

@@ -12,8 +12,10 @@ import {
   type WireCaptureRequest,
 } from './capture-request.js';
 import { combinationIssues, severalIssues } from './combinations.js';
+import type { WireAttachment } from './document-schema.js';
 import { FIELD_LIST, findField } from './field-list.js';
 import { camelName, isObject, plainFormat } from './field-rules.js';
+import { ATTACHMENTS_MAX_BYTES } from './limits.js';
 import { meantField, nearestName } from './meant-field.js';
 import type { PageFilesOption } from './page-files.js';
 import { hasWebScheme, webhookUrlProblem } from './read-url.js';
@@ -73,7 +75,7 @@ export function parseSubmission(given: unknown, rules: SubmissionRules): Submiss
       path: 'ignore_https_errors',
       message: 'is not allowed on this server; its operator can allow it with STILLFRAME_ALLOW_INSECURE_TLS.',
     });
-  issues.push(...invalid);
+  issues.push(...invalid, ...attachedFileIssues(parsed.data?.pdf?.attachments ?? [], rules.files?.list ?? []));
   if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...unsupported].slice(0, ISSUES_MAX));
   refuse(unsupported);
   const submission = toSubmission(parsed.data, rules, body);
@@ -182,6 +184,21 @@ function lacksScheme(body: unknown): boolean {
   return isObject(body) && typeof body.url === 'string' && !hasWebScheme(body.url.trim());
 }
 
+function attachedFileIssues(attachments: readonly WireAttachment[], files: PageFilesOption['list']): RequestIssue[] {
+  const bytes = (name: string) => files.find((file) => file.name === name)?.bytes;
+  const issues = attachments.flatMap(({ file }, index): RequestIssue[] =>
+    file === undefined || bytes(file) !== undefined
+      ? []
+      : [{ path: `pdf.attachments.${index}.file`, message: 'must be the name of a file that came with the request' }],
+  );
+  const all = attachments.reduce(
+    (sum, { file, content = '' }) => sum + (bytes(file ?? '') ?? (content.length * 3) / 4),
+    0,
+  );
+  const tooLarge = { path: 'pdf.attachments', message: `must be at most ${ATTACHMENTS_MAX_BYTES} bytes together` };
+  return all > ATTACHMENTS_MAX_BYTES ? [...issues, tooLarge] : issues;
+}
+
 function callbackIssues(body: unknown, rules: SubmissionRules): RequestIssue[] {
   return ['webhook', 'upload'].flatMap((name) => {
     const url = (body as Record<string, { url?: unknown } | undefined> | null)?.[name]?.url;
@@ -282,6 +299,7 @@ function isSecret(path: readonly PropertyKey[]): boolean {
   if (field === 'headers' || field === 'upload' || field === 'cookies' || field === 'storage_state' || field === 'html')
     return true;
   if (field === 'steps') return path.at(-1) !== 'action';
+  if (field === 'pdf') return path[1] === 'password';
   if (path.length === 1 && field === 'http_credentials') return true;
   if (path.length === 1) return field === 'webhook' || field === 'proxy';
   return path.at(-1) === 'secret' || path.at(-1) === 'password';

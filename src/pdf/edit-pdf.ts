@@ -1,8 +1,23 @@
 /** Reads and edits PDFs of Chromium and pdfkit. Runs in the thread of `PdfFiles`. */
 import { PDF } from '@libpdf/core';
-import type { Conformance, FacturX, PdfAttachment, PdfMetadata, PdfPassword } from '../contract/document-schema.js';
+import { CaptureError } from '../contract/capture-error.js';
+import {
+  type Conformance,
+  conformancesOf,
+  type FacturX,
+  type PdfAttachment,
+  type PdfMetadata,
+  type PdfPassword,
+  PERMISSIONS,
+} from '../contract/document-schema.js';
+import { camelName } from '../contract/field-rules.js';
+import { readInvoice } from '../contract/invoice-xml.js';
+import { attachFiles } from './attachments.js';
+import { claims, makeConform } from './conformance.js';
 import { pagesByDestination } from './destinations.js';
 import { drawOver, type Overlay } from './draw-over.js';
+import { invoiceFile, invoiceSchema } from './facturx.js';
+import { toPdfDate, writeInfo, writeXmp } from './xmp.js';
 
 /** What is done to a PDF, and read from it. Text, links, tags and outline stay as they are. */
 export interface PdfEdits {
@@ -12,6 +27,8 @@ export interface PdfEdits {
   overlays?: readonly Overlay[];
   /** Names of destinations whose pages are wanted. */
   targets?: readonly string[];
+  /** What stands before the names of the following fields in errors. */
+  field?: string;
   /** Replaces what the document says about itself, entry by entry. */
   metadata?: PdfMetadata;
   /** @throws CaptureError `invalid_request` for what cannot be made to conform */
@@ -44,14 +61,56 @@ export async function editPdf({ content, edits }: PdfTask): Promise<ReadPdf & { 
   const pdf = await PDF.load(content, { lenient: false });
   const page = pdf.getPage(0);
   if (page === null) throw new Error('The PDF has no page.');
-  const { language = '', overlays = [], targets } = edits;
+  const { language = '', overlays = [], targets, password } = edits;
   if (LANGUAGE_TAG.test(language) && pdf.getLanguage() === undefined) pdf.setLanguage(language);
   await drawOver(pdf, overlays);
+  describeDocument(pdf, edits);
+  if (password !== undefined) protect(pdf, password);
   const found = targets === undefined ? {} : { targetPages: pagesByDestination(pdf, targets) };
   const [width, height] = [page.width, page.height].map((points) => Math.round(points * CSS_PX_PER_POINT)) as [
     number,
     number,
   ];
   // Appending takes a twentieth of the time that writing all objects anew would take.
-  return { content: await pdf.save({ incremental: true }), width, height, pages: pdf.getPageCount(), ...found };
+  const edited = await pdf.save({ incremental: true, compressStreams: false });
+  return { content: edited, width, height, pages: pdf.getPageCount(), ...found };
+}
+
+/** Applies what the document says about itself, and what it brings along. */
+function describeDocument(
+  pdf: PDF,
+  { field = '', metadata, attachments = [], facturx, conformance = [] }: PdfEdits,
+): void {
+  const invoice = facturx === undefined ? null : readInvoice(facturx.xml);
+  if (typeof invoice === 'string') throw refused(`${field}facturx.xml`, invoice);
+  const all = conformancesOf({ conformance: [...conformance], facturx });
+  if (metadata === undefined && attachments.length === 0 && all.length === 0) return;
+  const info = writeInfo(pdf, metadata ?? {});
+  const files = [...attachments];
+  if (facturx !== undefined && invoice !== null) files.push(invoiceFile(facturx, invoice));
+  if (files.length > 0) attachFiles(pdf, files, toPdfDate(new Date().toISOString()));
+  makeConform(pdf, all, `${field}conformance`);
+  const schemas = [...claims(all), ...(invoice === null ? [] : [invoiceSchema(invoice)])];
+  writeXmp(pdf, info, { schemas, keywords: metadata?.keywords });
+}
+
+function protect(pdf: PDF, { user, owner, permissions }: PdfPassword): void {
+  const allowed = PERMISSIONS.map((one): [string, boolean] => [
+    camelName(one),
+    permissions === undefined || permissions.includes(one),
+  ]);
+  pdf.upgradeVersion('2.0');
+  pdf.setProtection({
+    ...(user === undefined ? {} : { userPassword: user }),
+    ...(owner === undefined ? {} : { ownerPassword: owner }),
+    permissions: Object.fromEntries(allowed),
+  });
+}
+
+function refused(path: string, message: string): CaptureError {
+  return new CaptureError({
+    code: 'invalid_request',
+    message: `\`${path}\` ${message}.`,
+    details: { issues: [{ path, message }] },
+  });
 }

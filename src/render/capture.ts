@@ -7,7 +7,7 @@ import { type PageLoad, pageLoadsOf } from '../contract/page-loads.js';
 import type { LocalPassage } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import { Deadlines, monotonicNow, timeLimit } from './deadlines.js';
-import { type FileContents, ownFiles } from './guard/own-files.js';
+import { type FileContents, ownFiles, withAttachedFiles } from './guard/own-files.js';
 import { estimateBytes, type MemoryBudget } from './memory.js';
 import { keepsNavigating } from './page/navigate.js';
 import { PageCapture, type PageCaptureDeps, type PageOrder, type Rendering } from './page-capture.js';
@@ -46,7 +46,8 @@ const OWN_BROWSER_START_MS = 30_000;
  * @param signal ends the capture at once; its reason is thrown
  * @throws CaptureError with any code of a capture (decisions.md, Error codes)
  */
-export async function capture(deps: RenderDeps, order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
+export async function capture(deps: RenderDeps, given: RenderOrder, signal: AbortSignal): Promise<Rendering> {
+  const order = { ...given, options: await withAttachedFiles(given.options, given.files) };
   const { timeout, delay } = order.options;
   const loads = pageLoadsOf(order.options);
   let begun = monotonicNow();

@@ -300,6 +300,7 @@ const VALUES: Record<string, [unknown, unknown]> = {
   'pdf.paper': ['a4', 'a5'],
   'pdf.margin': ['1cm', '2cm'],
   'pdf.page_ranges': ['1', '2'],
+  'pdf.conformance': ['pdf/a-2b', 'pdf/a-2u'],
   'captures.clip': [undefined, { x: 0, y: 0, width: 10, height: 10 }],
 };
 

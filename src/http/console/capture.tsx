@@ -26,7 +26,7 @@ const EXAMPLE_URL = 'https://example.com/';
 
 /** The form; a query fills in options, but none that a link must not have. */
 export async function capturePage(visit: Visit): Promise<Answer> {
-  const given = Object.entries(visit.c.req.query()).filter(([name]) => isLinkField(name.split('.')[0] ?? ''));
+  const given = Object.entries(visit.c.req.query()).filter(([name]) => isLinkField(name));
   return await show(visit, { form: given.length === 0 ? null : formOf(given) });
 }
 

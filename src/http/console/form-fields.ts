@@ -65,10 +65,15 @@ export function readCaptureForm(form: Form): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const field of FORM_FIELDS) {
     const value = readField(field, form);
-    const [name = '', member] = field.name.split('.');
     if (value === undefined) continue;
-    if (member === undefined) body[name] = value;
-    else body[name] = { ...(body[name] as object | undefined), [member]: value };
+    const path = field.name.split('.');
+    const name = path.pop() ?? '';
+    let parent = body;
+    for (const key of path) {
+      parent[key] ??= {};
+      parent = parent[key] as Record<string, unknown>;
+    }
+    parent[name] = value;
   }
   return body;
 }

@@ -225,6 +225,11 @@ function Options({ options }: { options: CaptureOptions | undefined }) {
 
 const LONGEST_CHARS = 500;
 
+/** The password of a PDF is the only secret among options that links may have. */
+function withoutSecrets(name: string, value: unknown): unknown {
+  return name === 'password' ? 'set, not shown' : value;
+}
+
 /** The options that differ from the defaults; of private ones, only that they are set. */
 function givenOptions(options: CaptureOptions): [label: string, text: string][] {
   const defaults = Object.entries({ ...options, ...defaultOptions() });
@@ -232,7 +237,7 @@ function givenOptions(options: CaptureOptions): [label: string, text: string][] 
     const value = options[name as keyof CaptureOptions];
     if (name === 'url' || JSON.stringify(value) === JSON.stringify(byDefault)) return [];
     const wire = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    const text = typeof value === 'string' ? value : JSON.stringify(value, withoutSecrets);
     return [[FIELD_LABELS[wire] ?? wire, isLinkField(wire) ? text.slice(0, LONGEST_CHARS) : 'set, not shown']];
   });
   return [['Address', shownUrl(options)], ...given];

@@ -56,7 +56,7 @@ export function Snippets({ body, baseUrl, chosen = '', problem = null }: Snippet
 function shortened(body: object, prefix = ''): Record<string, unknown> {
   const pairs = Object.entries(body).map(([name, value]: [string, unknown]) => {
     if (SECRET_FIELDS.has(prefix + name)) return [name, '…'];
-    const shown = isObject(value) ? shortened(value, `${name}.`) : value;
+    const shown = isObject(value) ? shortened(value, `${prefix}${name}.`) : value;
     return [name, JSON.stringify(shown).length > VALUE_MAX_CHARS ? '…' : shown];
   });
   return Object.fromEntries(pairs);

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import { HTML_DOCUMENT_URL } from '../../contract/capture-request.js';
+import { buffer } from 'node:stream/consumers';
+import { type CaptureOptions, HTML_DOCUMENT_URL } from '../../contract/capture-request.js';
 import { fileNameOf, type PageFile, requestPath } from '../../contract/page-files.js';
 import type { OwnAnswer, OwnHost, OwnRequest } from '../../egress/egress.js';
 
@@ -43,6 +44,20 @@ export function ownFiles(list: readonly PageFile[], contents: FileContents): Own
     };
   };
   return { host: new URL(HTML_DOCUMENT_URL).hostname, answer };
+}
+
+/** Options in which the attachments of a PDF that are files of the request have their content. */
+export async function withAttachedFiles(options: CaptureOptions, contents?: FileContents): Promise<CaptureOptions> {
+  const { pdf, files } = options;
+  if (pdf?.document?.attachments === undefined || files === null || contents === undefined) return options;
+  const attachments = [];
+  for (const attachment of pdf.document.attachments) {
+    const file = files.list.find(({ name }) => name === attachment.file);
+    const range = file && { start: file.at, end: file.at + file.bytes - 1 };
+    const content = range && (file.bytes === 0 ? '' : (await buffer(await contents.read(range))).toString('base64'));
+    attachments.push(content === undefined ? attachment : { ...attachment, content });
+  }
+  return { ...options, pdf: { ...pdf, document: { ...pdf.document, attachments } } };
 }
 
 interface Part {

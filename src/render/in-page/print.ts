@@ -1,6 +1,7 @@
 import { StyleLog } from './change-log.js';
 import {
   adopt,
+  all,
   allIn,
   body,
   documentProperty,
@@ -84,11 +85,13 @@ export function keepWidth(): void {
   adopt('html, body { overflow-x: clip !important }');
 }
 
-/** The document's title and language, as it declares them. */
+/** The document's title, description and language, as it declares them. */
 export function documentNames() {
   const declared = documentProperty('documentElement').getAttribute('lang') ?? '';
+  const description = all('meta[name="description" i]')[0]?.getAttribute('content') ?? '';
   return {
     title: documentProperty('title').slice(0, TITLE_MAX_CHARS),
+    description: description.slice(0, TITLE_MAX_CHARS),
     language: declared.trim().slice(0, LANGUAGE_MAX_CHARS),
   };
 }

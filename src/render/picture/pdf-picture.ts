@@ -2,6 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import type { StoppedReason } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, defaultOptions, type PdfOption, type View } from '../../contract/capture-request.js';
+import { conformancesOf } from '../../contract/document-schema.js';
 import { PDF_PAGE_MAX_PX, PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
 import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pdf-schema.js';
 import type { Overlay } from '../../pdf/draw-over.js';
@@ -257,7 +258,7 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   const fit = pdf.fitWidth ? await fitWidth(order, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
   if (!pdf.fitWidth) await page.call('print.keepWidth');
   await showPictures(order, onSheet(order, sheet, fit), { backgrounds: pdf.printBackground });
-  const { language } = await page.call('print.documentNames');
+  const edits = documentEdits(pdf, await page.call('print.documentNames'));
   await page.call('print.keepHeadings');
   const print: Print = (how) =>
     printStream(page, toPrintOptions(how, fit.scale, sheet.margins)).catch((error: unknown) => {
@@ -270,8 +271,8 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
       : { printed: await printNumbered(order, bare, print), paper: pdf.paper };
   const file =
     pdf.headers === undefined
-      ? await edit(order, printed, { language })
-      : await addHeaders(order, { ...pdf, paper }, { printed, print, language });
+      ? await edit(order, printed, edits)
+      : await addHeaders(order, { ...pdf, paper }, { printed, print, edits });
   const { fitted } = fit;
   const found = { pageHeight, stoppedReason: 'end_of_page', truncated: lacks, lacksContent: lacks } as const;
   return printedPicture(order, file, fitted === undefined ? found : { ...found, fitted });
@@ -301,7 +302,7 @@ const HEADERS_MAX_BYTES = 96 * 1024 * 1024;
 async function addHeaders(
   order: PictureOrder,
   pdf: PdfOption,
-  { printed, print, language }: { printed: Buffer; print: Print; language: string },
+  { printed, print, edits }: { printed: Buffer; print: Print; edits: PdfEdits },
 ): Promise<PdfFile> {
   const { content, pages: count } = await edit(order, printed, {});
   const { page } = order;
@@ -319,7 +320,30 @@ async function addHeaders(
     overlays.push({ content: drawn, places });
   }
   await page.call('print.hideContent', false);
-  return await edit(order, content, { language, overlays });
+  return await edit(order, content, { ...edits, overlays });
+}
+
+/** What the document says about itself, by default as the page does, and what it brings along. */
+function documentEdits(
+  { document = {} }: PdfOption,
+  { title, description, language }: { title: string; description: string; language: string },
+): PdfEdits {
+  const { metadata, attachments = [], facturx, password } = document;
+  const byPage = { ...(title === '' ? {} : { title }), ...(description === '' ? {} : { subject: description }) };
+  return {
+    language,
+    field: 'pdf.',
+    metadata: { ...byPage, ...metadata },
+    conformance: conformancesOf(document),
+    attachments: attachments.map(({ content = '', mime_type: mimeType, description: told = null, ...file }) => ({
+      ...file,
+      content: Buffer.from(content, 'base64'),
+      mimeType,
+      description: told,
+    })),
+    ...(facturx === undefined ? {} : { facturx }),
+    ...(password === undefined ? {} : { password }),
+  };
 }
 
 /** The room that is added if the document, on paper, is higher than it was measured. */
@@ -375,7 +399,7 @@ function toPrintOptions(pdf: PdfOption, scale: number, margins: Margins): PrintO
     marginLeft: pdf.margin.left,
     marginRight: pdf.margin.right,
     pageRanges: pdf.pageRanges ?? '',
-    generateTaggedPDF: pdf.tagged || pdf.outline,
+    generateTaggedPDF: pdf.tagged || pdf.outline || conformancesOf(pdf.document ?? {}).includes('pdf/ua-1'),
     generateDocumentOutline: pdf.outline,
   };
 }

@@ -1,11 +1,20 @@
+import { PDF, type PdfStream } from '@libpdf/core';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { editPdf } from '../../../src/pdf/edit-pdf.js';
+import { INVENTED_PAGES } from '../../fixtures/invented-pages.js';
+import { invoiceXml } from '../../fixtures/invoices.js';
+import { folderOfFile } from '../../fixtures/temporary-folder.js';
+import { brokenRules, missingForVeraPdf } from '../../fixtures/validators/validate-pdfs.js';
 import { browserOfFile } from './a-page-session.js';
 
 const FORGED = '\n9 0 obj\n<</Type /Page\n/MediaBox [0 0 9 9]\n';
 
 const browser = await browserOfFile();
+const folder = folderOfFile();
+const INVOICE = invoiceXml('urn:cen.eu:en16931:2017');
+const SCRIPTS = `<html lang="en"><title>Effects</title><style>div { opacity: 0.5; mix-blend-mode: multiply; filter: drop-shadow(1px 1px red) }</style>
+<p>ffi Überschrift <a href="javascript:alert(1)">script</a><div>half</div><div style="mask: linear-gradient(#000, #0000)">mask</div>`;
 
 async function readPdf(pdf: Buffer) {
   const { content, ...read } = await editPdf({ content: pdf, edits: {} });
@@ -45,4 +54,107 @@ it('titles, links, alternative texts and images of the captured page are not mis
 it('a file that is not a PDF is rejected', async () => {
   await expect(readPdf(Buffer.from(FORGED))).rejects.toThrow();
   await expect(readPdf(Buffer.from('xref\n0 1\nstartxref\n0\n%%EOF\n'))).rejects.toThrow();
+});
+
+const plain = await printed('<html lang="en"><title>A title</title><p>Text with <a href="https://a.test/">a link</a>');
+
+/** What the document says, by its information dictionary and by its XMP. */
+async function told(content: Uint8Array) {
+  const pdf = await PDF.load(content);
+  const stream = pdf.getCatalog().get('Metadata', (ref) => pdf.getObject(ref));
+  return { ...pdf.getMetadata(), xmp: Buffer.from((stream as PdfStream).getDecodedData()).toString() };
+}
+
+it('metadata stands in the information dictionary and in XMP', async () => {
+  const metadata = {
+    author: 'Ada <&> Łovelace',
+    keywords: ['a', 'b'],
+    created: '2026-11-28T15:03:00+01:00',
+    custom: { CostCenter: '"R&D"' },
+  };
+  const { content } = await editPdf({ content: plain, edits: { metadata } });
+  const { xmp, ...info } = await told(content);
+  const creationDate = new Date('2026-11-28T14:03:00Z');
+  expect(info).toMatchObject({
+    title: 'A title',
+    author: metadata.author,
+    creationDate,
+    modificationDate: creationDate,
+  });
+  for (const part of [
+    '<rdf:li xml:lang="x-default">A title</rdf:li>',
+    '<dc:creator><rdf:Seq><rdf:li>Ada &lt;&amp;&gt; Łovelace</rdf:li></rdf:Seq></dc:creator>',
+    '<dc:subject><rdf:Bag><rdf:li>a</rdf:li><rdf:li>b</rdf:li></rdf:Bag></dc:subject>',
+    '<xmp:CreateDate>2026-11-28T15:03:00+01:00</xmp:CreateDate>',
+    '<pdfx:CostCenter>"R&amp;D"</pdfx:CostCenter>',
+  ])
+    expect(xmp).toContain(part);
+});
+
+it('a title of a page with control characters, half an emoji and 100,000 letters is cleaned and cut', async () => {
+  const title = `\u0001a\ud83d]]>\u0000${'x'.repeat(100_000)}`;
+  const { content } = await editPdf({ content: plain, edits: { metadata: { title, author: '\n' } } });
+  const { xmp, ...info } = await told(content);
+  expect(info.title).toMatch(/^a \]\]> x{1990,2000}$/);
+  expect(info.author).toBeUndefined();
+  expect(xmp).toContain('a ]]&gt; xxx');
+});
+
+it('a password encrypts the document, with the permissions that are given', async () => {
+  const password = { user: 'geheim', permissions: ['copy' as const] };
+  const { content } = await editPdf({ content: plain, edits: { password } });
+  expect(Buffer.from(content).includes('a.test')).toBe(false);
+  expect((await PDF.load(content)).isAuthenticated).toBe(false);
+  const opened = await PDF.load(content, { credentials: 'geheim' });
+  expect(opened.getPermissions()).toMatchObject({ copy: true, print: false, modify: false });
+  expect(opened.getTitle()).toBe('A title');
+});
+
+it('attachments replace those of the same name, and belong to the document', async () => {
+  const file = { name: 'dätä.csv', mimeType: 'text/csv', relationship: 'data' as const, description: null };
+  const once = await editPdf({ content: plain, edits: { attachments: [{ ...file, content: Buffer.from('old') }] } });
+  const attachments = [
+    { ...file, content: Buffer.from('new') },
+    { ...file, name: 'b', content: Buffer.alloc(100_000) },
+  ];
+  const twice = await editPdf({ content: once.content, edits: { attachments } });
+  const pdf = await PDF.load(twice.content);
+  expect([...pdf.getAttachments().keys()]).toEqual(['b', 'dätä.csv']);
+  expect(Buffer.from(pdf.getAttachment('dätä.csv') ?? []).toString()).toBe('new');
+  expect(pdf.getCatalog().getArray('AF')?.length).toBe(2);
+});
+
+it('a document that cannot conform is refused with the rule and its remedy', async () => {
+  const boxes = await printed('<p>\u{e0000}\u{10fffd}\u{e123}');
+  const edits = { conformance: ['pdf/a-2b' as const] };
+  await expect(editPdf({ content: boxes, edits })).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringMatching(/pdf\/a-2b: page 1 has characters that no font has.*6\.2\.11\.8\)\. Install fonts/),
+  });
+  const { content } = await editPdf({ content: plain, edits: { password: { user: 'a' } } });
+  await expect(editPdf({ content, edits })).rejects.toThrow();
+});
+
+const missing = missingForVeraPdf();
+if (missing !== null) console.warn(missing);
+
+// Starts Maven and veraPDF, for all files at once.
+it.skipIf(missing !== null)('pages of others conform, or are refused, and look and read as before', async () => {
+  const pages = [...INVENTED_PAGES.map(({ html }) => html), SCRIPTS];
+  const files: [string, Uint8Array][] = [];
+  const refused: string[] = [];
+  for (const [index, html] of pages.entries()) {
+    const before = await printed(html);
+    for (const conformance of [['pdf/a-2b'], ['pdf/a-3u']] as const) {
+      const edits = { conformance, ...(conformance[0] === 'pdf/a-3u' ? { facturx: { xml: INVOICE } } : {}) };
+      try {
+        files.push([conformance[0].slice(-2), (await editPdf({ content: Buffer.from(before), edits })).content]);
+      } catch (error) {
+        refused.push(`${index}: ${(error as Error).message}`);
+      }
+    }
+  }
+  expect(brokenRules(folder, files)).toEqual(files.map(() => ''));
+  expect(refused.every((reason) => /ISO 19005-[23], [\d.]+\)/.test(reason))).toBe(true);
+  expect(files.length).toBeGreaterThan(pages.length);
 });

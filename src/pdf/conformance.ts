@@ -1,0 +1,70 @@
+import { type PDF, PdfArray, PdfDict, PdfName, PdfNumber, PdfString } from '@libpdf/core';
+import { CaptureError } from '../contract/capture-error.js';
+import type { Conformance } from '../contract/document-schema.js';
+import { BrokenRule, checkArchive, removeActions } from './archive-rules.js';
+import { Objects } from './contents.js';
+import { packedStream } from './packed-stream.js';
+import { srgbProfile } from './srgb-profile.js';
+import type { XmpSchema } from './xmp.js';
+
+/**
+ * Changes what a document needs to conform, but nothing that it shows or says.
+ * @param field names the standards in errors
+ * @throws CaptureError `invalid_request` with the rule that it breaks
+ */
+export function makeConform(pdf: PDF, all: readonly Conformance[], field: string): void {
+  const objects = new Objects(pdf);
+  for (const one of all) {
+    try {
+      if (one === 'pdf/ua-1') throw new BrokenRule('5', 'it is not known to be accessible', 'Use a level of PDF/A.');
+      removeActions(objects);
+      checkArchive(objects, one);
+      addOutputIntent(pdf);
+    } catch (error) {
+      if (!(error instanceof BrokenRule)) throw error;
+      const { clause, what, remedy } = error;
+      const standard = one === 'pdf/ua-1' ? 'ISO 14289-1' : `ISO 19005-${one.slice(6, 7)}`;
+      const message = `cannot be ${one}: ${what} (${standard}, ${clause}). ${remedy}`;
+      throw new CaptureError({
+        code: 'invalid_request',
+        message: `\`${field}\` ${message}`,
+        details: { issues: [{ path: field, message }] },
+        cause: error,
+      });
+    }
+  }
+}
+
+/** The identifications of these standards in XMP. */
+export function claims(all: readonly Conformance[]): XmpSchema[] {
+  return all.map((one) => {
+    const [, part = '', level] = /^pdf\/(?:a-|ua-)(\d)(\w)?$/.exec(one) ?? [];
+    const partOf = { name: 'part', value: part, type: 'Integer', description: 'Part of the standard' } as const;
+    if (level === undefined)
+      return {
+        name: 'PDF/UA identification schema',
+        namespace: 'http://www.aiim.org/pdfua/ns/id/',
+        prefix: 'pdfuaid',
+        properties: [partOf],
+      };
+    const levelOf = { name: 'conformance', value: level.toUpperCase(), type: 'Text', description: 'Level' } as const;
+    return {
+      name: 'PDF/A identification schema',
+      namespace: 'http://www.aiim.org/pdfa/ns/id/',
+      prefix: 'pdfaid',
+      properties: [partOf, levelOf],
+    };
+  });
+}
+
+function addOutputIntent(pdf: PDF): void {
+  const profile = pdf.register(packedStream({ N: PdfNumber.of(3) }, srgbProfile()));
+  const intent = PdfDict.of({
+    Type: PdfName.of('OutputIntent'),
+    S: PdfName.of('GTS_PDFA1'),
+    OutputConditionIdentifier: PdfString.fromString('sRGB IEC61966-2.1'),
+    Info: PdfString.fromString('sRGB IEC61966-2.1'),
+    DestOutputProfile: profile,
+  });
+  pdf.getCatalog().set('OutputIntents', PdfArray.of(pdf.register(intent)));
+}

@@ -1,0 +1,254 @@
+/** What the pages of a PDF draw: their content streams, those of forms, patterns and glyphs, and the text that they show. */
+import { type PDF, PdfArray, PdfDict, type PdfObject, PdfRef, PdfStream, PdfString } from '@libpdf/core';
+import { type Operation, operationsOf, stringBytes } from './content-stream.js';
+import { packedStream, unpacked } from './packed-stream.js';
+
+/** A font of a kind that Chromium writes; null for another one. */
+export interface Font {
+  dict: PdfDict;
+  bytesPerCode: 1 | 2;
+  /** Text by code. */
+  unicode: Map<number, string>;
+}
+
+export interface Content {
+  /** Begins with 1. */
+  page: number;
+  /** Null for the content of a page, which may consist of several streams. */
+  stream: PdfStream | null;
+  text: string;
+  resources: PdfDict;
+}
+
+/** Finds the objects of a PDF, which refer to each other. */
+export class Objects {
+  readonly #fonts = new Map<PdfDict, Font | null>();
+
+  constructor(readonly pdf: PDF) {}
+
+  readonly resolve = (ref: PdfRef): PdfObject | null => this.pdf.getObject(ref);
+
+  at(value: PdfObject | undefined): PdfObject | undefined {
+    return value instanceof PdfRef ? (this.resolve(value) ?? undefined) : value;
+  }
+
+  /** The values of a dictionary's entry: a dictionary's or list's own, resolved. */
+  valuesOf(dict: PdfDict, key: string): PdfObject[] {
+    const value = dict.get(key, this.resolve);
+    const values =
+      value instanceof PdfDict && !(value instanceof PdfStream)
+        ? [...value].map(([, one]) => one)
+        : value instanceof PdfArray
+          ? value.toArray()
+          : value === undefined
+            ? []
+            : [value];
+    return values.flatMap((one) => this.at(one) ?? []);
+  }
+
+  /** All dictionaries and streams that can be reached from the catalog, each once. */
+  *all(): Generator<PdfDict> {
+    const seen = new Set<PdfObject>();
+    const open: PdfObject[] = [this.pdf.getCatalog()];
+    for (let found = open.pop(); found !== undefined; found = open.pop()) {
+      const object = this.at(found);
+      if (object === undefined || seen.has(object)) continue;
+      if (object instanceof PdfDict) {
+        seen.add(object);
+        yield object;
+        for (const [, value] of object) open.push(value);
+      } else if (object instanceof PdfArray) {
+        seen.add(object);
+        open.push(...object.toArray());
+      }
+    }
+  }
+
+  /** All that is drawn, each stream once. @throws Error for content that cannot be read */
+  *contents(): Generator<Content> {
+    const seen = new Set<PdfStream>();
+    for (const [index, page] of this.pdf.getPages().entries()) {
+      const parts = this.valuesOf(page.dict, 'Contents').filter((one) => one instanceof PdfStream);
+      const open: Content[] = [
+        { page: index + 1, stream: null, text: parts.map(readContent).join('\n'), resources: page.getResources() },
+      ];
+      for (let content = open.pop(); content !== undefined; content = open.pop()) {
+        yield content;
+        for (const [stream, resources] of this.#drawnBy(content.resources)) {
+          if (seen.has(stream)) continue;
+          seen.add(stream);
+          open.push({ page: index + 1, stream, text: readContent(stream), resources });
+        }
+      }
+    }
+  }
+
+  /** The streams that content with these resources may draw. */
+  #drawnBy(resources: PdfDict): [PdfStream, PdfDict][] {
+    const masks = this.valuesOf(resources, 'ExtGState').flatMap((state) => {
+      const mask = state instanceof PdfDict ? state.get('SMask', this.resolve) : undefined;
+      return mask instanceof PdfDict ? (mask.get('G', this.resolve) ?? []) : [];
+    });
+    const glyphs = this.valuesOf(resources, 'Font').flatMap((font) =>
+      font instanceof PdfDict
+        ? this.valuesOf(font, 'CharProcs').map((glyph): [PdfObject, PdfDict] => [glyph, font])
+        : [],
+    );
+    const drawn = [...this.valuesOf(resources, 'XObject'), ...this.valuesOf(resources, 'Pattern'), ...masks];
+    const all = [
+      ...drawn.map((one): [PdfObject, PdfDict | null] => [one, one instanceof PdfDict ? one : null]),
+      ...glyphs,
+    ];
+    return all.flatMap(([stream, owner]): [PdfStream, PdfDict][] => {
+      if (!(stream instanceof PdfStream) || stream.getName('Subtype')?.value === 'Image') return [];
+      return [[stream, owner?.getDict('Resources', this.resolve) ?? resources]];
+    });
+  }
+
+  font(resources: PdfDict, name: string): Font | null {
+    const font = resources.getDict('Font', this.resolve)?.get(name, this.resolve);
+    if (!(font instanceof PdfDict)) return null;
+    const known = this.#fonts.get(font);
+    if (known !== undefined) return known;
+    const read = this.#readFont(font);
+    this.#fonts.set(font, read);
+    return read;
+  }
+
+  #readFont(font: PdfDict): Font | null {
+    const subtype = font.getName('Subtype', this.resolve)?.value;
+    const map = font.get('ToUnicode', this.resolve);
+    const unicode = map instanceof PdfStream ? readUnicode(readContent(map)) : new Map<number, string>();
+    if (subtype === 'Type3') return { dict: font, bytesPerCode: 1, unicode };
+    const [descendant] = this.valuesOf(font, 'DescendantFonts');
+    if (subtype !== 'Type0' || font.getName('Encoding')?.value !== 'Identity-H' || !(descendant instanceof PdfDict))
+      return null;
+    const descriptor = descendant.getDict('FontDescriptor', this.resolve);
+    const isEmbedded = ['FontFile2', 'FontFile3'].some(
+      (key) => descriptor?.get(key, this.resolve) instanceof PdfStream,
+    );
+    return isEmbedded ? { dict: font, bytesPerCode: 2, unicode } : null;
+  }
+}
+
+function readContent(stream: PdfStream): string {
+  const text = unpacked(stream);
+  if (text === null) throw new Error('Content of the PDF is too large, or packed in an unusual way.');
+  return text;
+}
+
+/** An operation with the font in use, and the codes of the text that it shows. */
+export interface Drawn extends Operation {
+  /** undefined before a font is set. */
+  font: Font | null | undefined;
+  codes: readonly number[];
+  /** What the marked content around it says in place of its characters; '' if it says nothing. */
+  actualText: string;
+}
+
+const SHOWING = new Set(['Tj', 'TJ', "'", '"']);
+
+/** The operations of a content. */
+export function* drawnIn(objects: Objects, { text, resources }: Pick<Content, 'text' | 'resources'>): Generator<Drawn> {
+  let font: Font | null | undefined;
+  const saved: (typeof font)[] = [];
+  const marked: string[] = [];
+  for (const operation of operationsOf(text)) {
+    const { operator, operands } = operation;
+    if (operator === 'q') saved.push(font);
+    if (operator === 'Q') font = saved.pop();
+    if (operator === 'BMC' || operator === 'BDC') marked.push(actualTextOf(operands) || (marked.at(-1) ?? ''));
+    if (operator === 'EMC') marked.pop();
+    if (operator === 'Tf') font = objects.font(resources, nameOf(operands[0]));
+    const codes = SHOWING.has(operator) ? codesOf(operands, font?.bytesPerCode ?? 1) : [];
+    yield { ...operation, font, codes, actualText: marked.at(-1) ?? '' };
+  }
+}
+
+function actualTextOf(operands: readonly string[]): string {
+  const bytes = stringBytes(operands[operands.indexOf('/ActualText') + 1] ?? '');
+  return bytes === null || !operands.includes('/ActualText')
+    ? ''
+    : new PdfString(Buffer.from(bytes, 'latin1')).asString();
+}
+
+function nameOf(operand = ''): string {
+  return operand
+    .slice(1)
+    .replace(/#([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}
+
+function codesOf(operands: readonly string[], bytesPerCode: 1 | 2): number[] {
+  return operands.flatMap((operand) => {
+    const bytes = stringBytes(operand) ?? '';
+    const codes: number[] = [];
+    for (let at = 0; at + bytesPerCode <= bytes.length; at += bytesPerCode)
+      codes.push(bytesPerCode === 1 ? bytes.charCodeAt(at) : bytes.charCodeAt(at) * 256 + bytes.charCodeAt(at + 1));
+    return codes;
+  });
+}
+
+/** A map of codes (ISO 32000-1, 9.10.3), without ranges of more codes than a font has. */
+function readUnicode(text: string): Map<number, string> {
+  const unicode = new Map<number, string>();
+  const define = (code: number, hex: string, offset = 0) => {
+    const units = Buffer.from(hex, 'hex');
+    if (units.length < 2 || units.length % 2 !== 0) return;
+    units.writeUInt16BE((units.readUInt16BE(units.length - 2) + offset) & 0xffff, units.length - 2);
+    unicode.set(code, units.swap16().toString('utf16le'));
+  };
+  for (const section of text.split('beginbf').slice(1)) {
+    const isRange = section.startsWith('range');
+    const [body = ''] = section.split('endbf', 1);
+    const items = body.match(/<[^>]*>|[[\]]/g) ?? [];
+    const hexAt = (index: number) => (items[index] ?? '').slice(1, -1).replace(/\s/g, '');
+    for (let at = 0; at < items.length; ) {
+      const first = Number.parseInt(hexAt(at), 16);
+      if (!isRange) {
+        define(first, hexAt(at + 1));
+        at += 2;
+        continue;
+      }
+      const last = Math.min(Number.parseInt(hexAt(at + 1), 16), first + 0xffff, 0xffff);
+      if (items[at + 2] !== '[') {
+        for (let code = first; code <= last; code++) define(code, hexAt(at + 2), code - first);
+        at += 3;
+        continue;
+      }
+      const begin = at + 3;
+      for (at = begin; at < items.length && items[at] !== ']'; at++) define(first + at - begin, hexAt(at));
+      at++;
+    }
+  }
+  return unicode;
+}
+
+const SECTION_MAX = 100;
+
+/** The map that `readUnicode` reads. */
+export function writeUnicode({ dict, bytesPerCode, unicode }: Font, pdf: PDF): void {
+  const hexOf = (code: number) => code.toString(16).padStart(2 * bytesPerCode, '0');
+  const entries = [...unicode].map(
+    ([code, text]) => `<${hexOf(code)}> <${Buffer.from(text, 'utf16le').swap16().toString('hex')}>`,
+  );
+  const sections: string[] = [];
+  for (let at = 0; at < entries.length; at += SECTION_MAX) {
+    const section = entries.slice(at, at + SECTION_MAX);
+    sections.push(`${section.length} beginbfchar\n${section.join('\n')}\nendbfchar`);
+  }
+  const map = `/CIDInit /ProcSet findresource begin
+12 dict begin
+begincmap
+/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def
+/CMapName /Adobe-Identity-UCS def
+/CMapType 2 def
+1 begincodespacerange
+<${hexOf(0)}> <${'ff'.repeat(bytesPerCode)}>
+endcodespacerange
+${sections.join('\n')}
+endcmap
+CMapName currentdict /CMap defineresource pop
+end
+end`;
+  dict.set('ToUnicode', pdf.register(packedStream({}, Buffer.from(map))));
+}
