@@ -5,6 +5,7 @@ import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, HTML_DOCUMENT_URL } from '../../contract/capture-request.js';
 import { lowerCaseNames } from '../../contract/field-rules.js';
 import { readUrl } from '../../contract/read-url.js';
+import { TOLERATED_CODES } from '../../contract/request-fields.js';
 import type { Deadlines } from '../deadlines.js';
 import type { DebugSink, PageSession, World } from '../page-session.js';
 import { RequestLog, type Sent } from './request-log.js';
@@ -95,10 +96,11 @@ class Tolerance {
     if (!this.warnings.some((warning) => warning.message === message)) this.warnings.push({ code, message });
   }
 
-  /** A check that the request asked for needs no advice; a compatible API has no field `tolerate`. */
+  /** Only some failures can be tolerated. A check that the request asked for needs no advice; a compatible API has no field `tolerate`. */
   #withAdvice(error: CaptureError): CaptureError {
     const isAskedFor = error.code === 'render_incomplete' && error.details?.check !== 'blank';
-    if (isAskedFor || (this.options.document ?? null) !== null) return error;
+    const isTolerable = TOLERATED_CODES.some((one) => one === error.code);
+    if (!isTolerable || isAskedFor || (this.options.document ?? null) !== null) return error;
     error.message += ` To capture it all the same, add ${error.code} to \`tolerate\`; STILLFRAME_TOLERATE is the default of a server.`;
     return error;
   }

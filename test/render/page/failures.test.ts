@@ -172,8 +172,11 @@ describe.concurrent('a page that navigates elsewhere', () => {
     expect(message).toContain(`add ${code} to \`tolerate\`; STILLFRAME_TOLERATE`);
   });
 
-  it('is not advised against a check that the request itself asked for', async () => {
-    const { message } = await rig.failure(site.url('/static'), { fail_if_content_missing: ['no such words'] });
+  it.each([
+    ['a check that the request itself asked for', { fail_if_content_missing: ['no such words'] }],
+    ['what cannot be tolerated', { format: 'pdf', pdf: { single_page: true, page_ranges: '900-901' } }],
+  ])('is not advised to tolerate %s', async (_what, wish) => {
+    const { message } = await rig.failure(site.url('/static'), wish);
     expect(message).not.toContain('tolerate');
   });
 
