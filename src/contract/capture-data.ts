@@ -126,7 +126,7 @@ const changesSchema = z.object({
   pictured: list('what a PDF has as pictures of the view, since the browser prints it otherwise than it shows it', {
     element: elementName,
     reason: text(
-      'what is a picture: `canvas`, `backdrop-filter` (what is seen through the element), `mask-composite` (its mask) or `drop-shadow` (its shadow)',
+      'what is a picture: `canvas`, `backdrop-filter` (what is seen through the element), `mask-composite` (its mask), `drop-shadow` (its shadow) or `filter` (the element, whose text is kept invisible)',
       'backdrop-filter',
     ),
   }),

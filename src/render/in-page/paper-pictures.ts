@@ -15,16 +15,18 @@ import {
   pageBoxes,
   pageScroller,
   type Tree,
+  trees,
 } from './dom.js';
 import { queryTrees } from './dom-cache.js';
 
 /**
  * Elements that Chromium 156 prints otherwise than it shows them, and the pictures of the view that are printed instead: of canvases whose
  * drawing cannot be read (puppeteer#1731), of what is seen through `backdrop-filter` (gotenberg#1491), of masks of several layers
- * (homebrewery#4829), and of shadows whose filter would make a picture of the text (homebrewery#3563). Text stays text.
+ * (homebrewery#4829), of shadows whose filter would make a picture of the text (homebrewery#3563), and of other filtered text, which is
+ * kept invisible. All other text stays as it is.
  */
 
-type Kind = 'canvas' | 'backdrop-filter' | 'mask-composite' | 'drop-shadow';
+type Kind = 'canvas' | 'backdrop-filter' | 'mask-composite' | 'drop-shadow' | 'filter';
 
 /** An element that has got a picture, named as `nav#top.bar`. */
 export interface Pictured {
@@ -55,6 +57,7 @@ const WANTED_MAX = 40;
 const ELEMENTS_MAX = 20_000;
 const LOOK_MAX_MS = 400;
 const CANVAS_MIN_PX = 16;
+const FILTERED_MAX_PX = 700_000;
 const VALUE_MAX_CHARS = 10_000;
 const MARK = 'data-stillframe-paper';
 /** Of what is shown while a picture is taken. */
@@ -89,11 +92,14 @@ export function find({ backgrounds }: { backgrounds: boolean }): number {
       const style = styleOf({ element, pseudo });
       if (pseudo !== '' && /^(none|normal)$/.test(style.content)) continue;
       if (pseudo === '' && /^(fixed|sticky)$/.test(style.position)) pinned.push(element);
+      // The others are shown as backgrounds.
       for (const kind of kindsOf(element, pseudo, style))
-        if (backgrounds || kind !== 'backdrop-filter') wanted.push({ kind, element, pseudo });
+        if (backgrounds || kind === 'mask-composite') wanted.push({ kind, element, pseudo });
     }
   });
-  wanted = wanted.slice(0, WANTED_MAX);
+  const filtered = wanted.filter(({ kind }) => kind === 'filter').map(({ element }) => element);
+  const isPart = ({ element }: Wanted) => filtered.some((outer) => outer !== element && isInside(element, outer));
+  wanted = wanted.filter((one) => !isPart(one)).slice(0, WANTED_MAX);
   return wanted.length;
 }
 
@@ -113,8 +119,11 @@ function kindsOf(element: HTMLElement, pseudo: string, style: CSSStyleDeclaratio
   if (!isBox) return kinds;
   if (style.backdropFilter !== 'none' && isUpright(element) && (pseudo === '' || hasOwnPlace(element, style)))
     kinds.push('backdrop-filter');
-  const canHaveShadow = pseudo === '' && shadowsOf(style).length > 0 && showsOverflow(style);
-  if (canHaveShadow && freePseudo(element) !== null && hasText(element)) kinds.push('drop-shadow');
+  const isFiltered = pseudo === '' && style.filter !== 'none' && showsOverflow(style);
+  if (isFiltered && freePseudo(element) !== null && hasText(element)) {
+    if (shadowsOf(style).length > 0) kinds.push('drop-shadow');
+    else if (isSmall(element) && trees(element).length === 1) kinds.push('filter');
+  }
   return kinds;
 }
 
@@ -141,6 +150,11 @@ function isUpright(element: HTMLElement): boolean {
       return rotate === 'none' && is2D && Math.abs(b) + Math.abs(c) < 1e-3;
     })
   );
+}
+
+/** Whether the picture of an element has the density of print, as that which Chromium makes of it by itself has. */
+function isSmall({ offsetWidth, offsetHeight }: HTMLElement): boolean {
+  return offsetWidth * offsetHeight < FILTERED_MAX_PX;
 }
 
 /** Whether a pseudo-element can be beside the element. */
@@ -195,7 +209,8 @@ export function isolate(index: number): PicturePlace | null {
   addSheet(document, '*, ::before, ::after { transition: none !important }');
   if (one.kind === 'backdrop-filter') return showThrough(one);
   if (one.kind === 'mask-composite') return showMask(one);
-  return one.kind === 'canvas' ? showCanvas(one.element as HTMLCanvasElement) : showShadow(one);
+  if (one.kind === 'canvas') return showCanvas(one.element as HTMLCanvasElement);
+  return one.kind === 'filter' ? showFiltered(one) : showShadow(one);
 }
 
 export function rejoin(): void {
@@ -430,6 +445,7 @@ const SVG = 'http://www.w3.org/2000/svg';
 const BLUR_REACH = 3;
 const REACH_MAX_PX = 200;
 const PARTS_MAX = 500;
+const REFERENCE_REACH_PX = 50;
 
 /** Shows the shadows alone, as far as they are beside the element and what is in it. */
 function showShadow(one: Wanted): PicturePlace | null {
@@ -447,21 +463,7 @@ function showShadow(one: Wanted): PicturePlace | null {
     ([, x, y, blur]) => Math.max(Math.abs(Number(x)), Math.abs(Number(y))) + BLUR_REACH * Number(blur),
   );
   const reach = reaches.reduce((sum, one) => sum + one, 0);
-  const own = element.getBoundingClientRect();
-  const parts = [...element.querySelectorAll('*')]
-    .slice(0, PARTS_MAX)
-    .map((part) => part.getBoundingClientRect())
-    .filter(({ width, height }) => width > 0 && height > 0);
-  const all = [own, ...parts];
-  const around = grown(
-    {
-      left: Math.min(...all.map(({ left }) => left)),
-      top: Math.min(...all.map(({ top }) => top)),
-      right: Math.max(...all.map(({ right }) => right)),
-      bottom: Math.max(...all.map(({ bottom }) => bottom)),
-    },
-    reach,
-  );
+  const { own, around } = boxesOf(element, reach);
   const attributes = {
     id: `${MARK}-shadow`,
     filterUnits: 'userSpaceOnUse',
@@ -477,6 +479,45 @@ function showShadow(one: Wanted): PicturePlace | null {
   addPrimitive(filter, 'feComposite', { operator: 'out', in2: 'SourceAlpha' });
   svg.append(filter);
   force(element, 'filter', `url(#${MARK}-shadow)`);
+  return placeOf(one, { own, around });
+}
+
+/** Shows a filtered element alone. */
+function showFiltered(one: Wanted): PicturePlace | null {
+  const { filter } = getComputedStyle(one.element);
+  showAlone(one.element);
+  force(one.element, 'filter', filter);
+  const lengths = [...filter.slice(0, VALUE_MAX_CHARS).matchAll(/([\d.]{1,20})px/g)].map(([, length]) =>
+    Number(length),
+  );
+  const reach = lengths.reduce(
+    (sum, length) => sum + BLUR_REACH * length,
+    filter.includes('url(') ? REFERENCE_REACH_PX : 0,
+  );
+  return placeOf(one, boxesOf(one.element, reach));
+}
+
+/** The box of an element, and the one around it and what is in it, with as much more on each side. */
+function boxesOf(element: HTMLElement, reach: number): { own: DOMRect; around: ElementBox } {
+  const own = element.getBoundingClientRect();
+  const parts = [...element.querySelectorAll('*')]
+    .slice(0, PARTS_MAX)
+    .map((part) => part.getBoundingClientRect())
+    .filter(({ width, height }) => width > 0 && height > 0);
+  const all = [own, ...parts];
+  const around = grown(
+    {
+      left: Math.min(...all.map(({ left }) => left)),
+      top: Math.min(...all.map(({ top }) => top)),
+      right: Math.max(...all.map(({ right }) => right)),
+      bottom: Math.max(...all.map(({ bottom }) => bottom)),
+    },
+    reach,
+  );
+  return { own, around };
+}
+
+function placeOf(one: Wanted, { own, around }: { own: ElementBox; around: ElementBox }): PicturePlace | null {
   const box = within(pageBox(), onPage(around));
   if (box.right - box.left < 1 || box.bottom - box.top < 1) return null;
   one.edges = edgesOf(box, onPage(own));
@@ -498,7 +539,7 @@ export async function show(index: number, picture: string, density: number): Pro
   image.src = picture;
   await image.decode();
   if (kind === 'canvas') force(element, 'content', `image-set(url(${picture}) ${density}x)`);
-  else if (kind === 'drop-shadow') addShadow(one, picture, index);
+  else if (kind === 'drop-shadow' || kind === 'filter') addBeside(one, picture, index);
   else restyle(one, kind === 'mask-composite' ? maskOf(picture) : backgroundOf(picture, one.edges), index);
   shown.push(one);
 }
@@ -533,16 +574,34 @@ function backgroundOf(picture: string, [top, right, bottom, left]: Edges = [0, 0
   };
 }
 
-/** The shadow is beside the element's content, so that it may as well be in front of it. */
-function addShadow({ element, edges = [0, 0, 0, 0] }: Wanted, picture: string, index: number): void {
+const INVISIBLE = {
+  ...NO_TEXT,
+  background: 'none',
+  'border-color': 'transparent',
+  'border-image': 'none',
+  'box-shadow': 'none',
+  outline: 'none',
+  'text-decoration-color': 'transparent',
+};
+
+/** A shadow is beside the element's content, so that it may as well be in front of it. The text of a filtered element is kept invisible. */
+function addBeside({ kind, element, edges = [0, 0, 0, 0] }: Wanted, picture: string, index: number): void {
   const pseudo = freePseudo(element);
   if (pseudo === null) return;
   if (getComputedStyle(element).position === 'static') force(element, 'position', 'relative');
   forceAll(element, { filter: 'none', isolation: 'isolate' });
   const style = getComputedStyle(element);
   const inset = SIDES.map((side, nth) => `${-(edges[nth] ?? 0) - px(style, `border-${side}-width`)}px`).join(' ');
+  if (kind === 'filter') {
+    forceAll(element, INVISIBLE);
+    const rules = Object.entries(INVISIBLE).map(([property, value]) => `${property}: ${value} !important`);
+    const within = `[${MARK}="${markOf(element, index)}"]`;
+    const all = `${within}::before, ${within}::after, ${within} *, ${within} *::before, ${within} *::after`;
+    const drawn = `${within} :is(img, svg, video, canvas, iframe, object, embed, input, progress, meter)`;
+    addSheet(element.getRootNode() as Tree, `${all} { ${rules.join(';')} } ${drawn} { opacity: 0 !important }`, true);
+  }
   restyle(
-    { kind: 'drop-shadow', element, pseudo },
+    { kind, element, pseudo },
     {
       all: 'initial',
       content: "''",

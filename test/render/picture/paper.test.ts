@@ -82,9 +82,10 @@ it('what the browser prints otherwise than it shows it is printed as it is shown
       <div style="left:150px;width:50px;background:#fff8">front</div></div>
     <div style="top:1880px;${ring}"></div><div id=ring style="top:1990px">ringed</div>
     <div style="top:2100px;width:200px;background:#ff0;filter:drop-shadow(50px 0 0 #f0f)">shadowed</div>
+    <div style="top:2210px;background:#f00;filter:invert(1)">filtered</div>
     <script>${paint('1,0,0')}</script>`;
   const { content } = await print(html, { single_page: true });
-  expect(words(content).match(/\w+/g)).toEqual(['above', 'over', 'glass', 'front', 'ringed', 'shadowed']);
+  expect(words(content).match(/\w+/g)).toEqual(['above', 'over', 'glass', 'front', 'ringed', 'shadowed', 'filtered']);
   const shown: [left: number, top: number, color: number[]][] = [
     [75, 1560, [255, 128, 128]],
     [225, 1560, [255, 190, 190]],
@@ -98,6 +99,7 @@ it('what the browser prints otherwise than it shows it is printed as it is shown
     [150, 2040, [255, 255, 255]],
     [150, 2150, [255, 255, 0]],
     [225, 2150, [255, 0, 255]],
+    [225, 2260, [0, 255, 255]],
   ];
   const colorAt = await colorsOf(content);
   for (const [left, top, color] of shown) {
