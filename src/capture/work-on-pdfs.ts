@@ -3,7 +3,7 @@ import type { OpenArtifact } from '../artifacts/artifacts.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { PdfAttachment } from '../contract/document-schema.js';
 import { ATTACHMENTS_MAX_BYTES, PDF_FILES_MAX_BYTES } from '../contract/limits.js';
-import type { PdfChanges, PdfSource } from '../contract/pdf-work.js';
+import type { PdfBookmark, PdfChanges, PdfSource } from '../contract/pdf-work.js';
 import { PDF_WORK_PRICE } from '../contract/pricing.js';
 import type { Log } from '../log.js';
 import type { PdfEdits } from '../pdf/edit-pdf.js';
@@ -32,6 +32,10 @@ export interface FoundPdf {
   bytes: number;
   /** The chapter of a merge. */
   chapter?: string;
+  /** Whether the document's own title is preferred. */
+  prefersTitle?: boolean;
+  /** In place of its own. */
+  bookmarks?: readonly PdfBookmark[];
   read(): AsyncIterable<Buffer> | Iterable<Buffer>;
 }
 
@@ -41,6 +45,8 @@ export type FoundAttachment = Omit<PdfAttachment, 'content'> & Pick<FoundPdf, 'b
 export interface PdfRequest {
   files: readonly FoundPdf[];
   changes: PdfChanges;
+  /** Of the result of a merge. */
+  bookmarks?: readonly PdfBookmark[];
   edits: Omit<PdfEdits, 'attachments'>;
   attachments: readonly FoundAttachment[];
 }
@@ -68,7 +74,8 @@ export async function findPdf(
   return { name, bytes: artifact.bytes, read: () => chunksOf(artifact) };
 }
 
-async function* chunksOf(artifact: OpenArtifact): AsyncGenerator<Buffer> {
+/** Reads a stored file. */
+export async function* chunksOf(artifact: OpenArtifact): AsyncGenerator<Buffer> {
   yield* await artifact.read();
 }
 
@@ -83,7 +90,7 @@ interface Asking {
  */
 export async function workOnPdfs(
   deps: PdfDeps,
-  { files, changes, edits, attachments }: PdfRequest,
+  { files, changes, bookmarks, edits, attachments }: PdfRequest,
   who: Asking,
 ): Promise<MadePdf[]> {
   if (attachments.reduce((sum, file) => sum + file.bytes, 0) > ATTACHMENTS_MAX_BYTES)
@@ -95,7 +102,12 @@ export async function workOnPdfs(
       for (const { bytes, read: chunks, ...facts } of attachments)
         attached.push({ ...facts, content: await read({ bytes, read: chunks }) });
       const all = { ...edits, ...(attached.length > 0 && { attachments: attached }) };
-      return { ...loaded, changes, ...(Object.keys(all).length > 0 && { edits: all }) };
+      return {
+        ...loaded,
+        changes,
+        ...(bookmarks && { bookmarks }),
+        ...(Object.keys(all).length > 0 && { edits: all }),
+      };
     }),
   );
 }
@@ -137,8 +149,8 @@ async function load(
   const dispose = () => memory?.[Symbol.dispose]();
   try {
     const contents: GivenPdf[] = [];
-    for (const { name, chapter, ...file } of files)
-      contents.push({ name, content: await read(file), ...(chapter !== undefined && { chapter }) });
+    for (const { name, bytes: size, read: chunks, ...rest } of files)
+      contents.push({ ...rest, name, content: await read({ bytes: size, read: chunks }) });
     return { files: contents, [Symbol.dispose]: dispose };
   } catch (error) {
     dispose();

@@ -100,6 +100,13 @@ export interface PdfChanges {
   rotate: { degrees: number; pages: readonly PageRange[] | null } | null;
 }
 
+/** `page` counts from 1. */
+export interface PdfBookmark {
+  title: string;
+  page: number;
+  children: readonly PdfBookmark[];
+}
+
 export const NO_CHANGES: PdfChanges = { flatten: false, pages: null, merge: null, split: null, rotate: null };
 
 export interface PdfOrder {

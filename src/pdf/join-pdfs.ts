@@ -14,7 +14,7 @@ import {
 import { addStructure, newStructure, renameIds, type Structure, writeStructure } from './join-structure.js';
 import { ObjectCopies } from './object-copies.js';
 import { type FoundPage, keyOf, type OpenPdf, resolved, resolverOf, textKey, treeEntries } from './open-pdf.js';
-import { type Bookmark, readOutline, writeOutline } from './outline.js';
+import { type Bookmark, namedDestinations, readOutline, titled, writeOutline } from './outline.js';
 
 export interface Part {
   open: OpenPdf;
@@ -188,12 +188,6 @@ function blankPage(joined: Joined, { open }: Part): PdfRef {
   );
 }
 
-/** A bookmark that leads to the top of a page. */
-export function titled(title: string, page: PdfRef): PdfDict {
-  const top = [page, PdfName.of('XYZ'), PdfNull.instance, PdfNull.instance, PdfNull.instance];
-  return PdfDict.of({ Title: PdfString.fromString(title), Dest: new PdfArray(top) });
-}
-
 interface Destinations {
   kept: { name: PdfName | PdfString; value: PdfObject }[];
   renamed(name: PdfName | PdfString): PdfName | PdfString;
@@ -204,9 +198,6 @@ interface Destinations {
 /** The named destinations of pages that are copied. Names that the joined document has already get a number. */
 function newDestinations(joined: Joined, { pdf }: OpenPdf, isLeftOut: (key: string) => boolean): Destinations {
   const resolve = resolverOf(pdf);
-  const catalog = pdf.getCatalog();
-  const strings = treeEntries(pdf, catalog.getDict('Names', resolve)?.get('Dests'), 'Names');
-  const names = [...(catalog.getDict('Dests', resolve) ?? [])];
   const byName = new Map<string, PdfObject>();
   const renamed = new Map<string, PdfName | PdfString>();
   const keyed = (name: PdfName | PdfString) => `${name.type} ${textKey(name)}`;
@@ -217,8 +208,8 @@ function newDestinations(joined: Joined, { pdf }: OpenPdf, isLeftOut: (key: stri
     return !(page instanceof PdfRef && isLeftOut(keyOf(page)));
   };
   const kept: Destinations['kept'] = [];
-  for (const [name, value] of [...names, ...strings]) {
-    if (!(name instanceof PdfName || name instanceof PdfString) || byName.has(keyed(name))) continue;
+  for (const { name, value } of namedDestinations(pdf)) {
+    if (byName.has(keyed(name))) continue;
     byName.set(keyed(name), value);
     if (!leads(value)) continue;
     const free = freeName(name, (other) =>

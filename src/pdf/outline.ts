@@ -1,7 +1,18 @@
 /** The bookmarks of a PDF. */
-import { type PDF, PdfDict, PdfNumber, type PdfObject, type PdfRef } from '@libpdf/core';
+import {
+  type PDF,
+  PdfArray,
+  PdfDict,
+  PdfName,
+  PdfNull,
+  PdfNumber,
+  type PdfObject,
+  PdfRef,
+  PdfString,
+} from '@libpdf/core';
+import type { PdfBookmark } from '../contract/pdf-work.js';
 import type { ObjectCopies } from './object-copies.js';
-import { type OpenPdf, resolverOf } from './open-pdf.js';
+import { keyOf, type OpenPdf, refusedFile, resolved, resolverOf, textKey, treeEntries } from './open-pdf.js';
 
 export interface Bookmark {
   /** Without the entries that connect it with other bookmarks. */
@@ -10,8 +21,58 @@ export interface Bookmark {
   kids: Bookmark[];
 }
 
+const TITLE_MAX_CHARS = 1_000;
 const CONNECTIONS = ['Parent', 'Prev', 'Next', 'First', 'Last', 'Count'];
 const DEPTH_MAX = 60;
+
+/** A bookmark that leads to the top of a page. */
+export function titled(title: string, page: PdfRef): PdfDict {
+  const top = [page, PdfName.of('XYZ'), PdfNull.instance, PdfNull.instance, PdfNull.instance];
+  return PdfDict.of({ Title: PdfString.fromString(title), Dest: new PdfArray(top) });
+}
+
+/** The destinations that have a name: strings, and the names of PDF 1.1. */
+export function namedDestinations(pdf: PDF): { name: PdfName | PdfString; value: PdfObject }[] {
+  const resolve = resolverOf(pdf);
+  const catalog = pdf.getCatalog();
+  const names = [...(catalog.getDict('Dests', resolve) ?? [])];
+  const strings = treeEntries(pdf, catalog.getDict('Names', resolve)?.get('Dests'), 'Names');
+  return [...names, ...strings].flatMap(([name, value]) =>
+    name instanceof PdfName || name instanceof PdfString ? [{ name, value }] : [],
+  );
+}
+
+/** The bookmarks of a document, with the pages that they lead to. Those that lead elsewhere are left out, unless they contain others. */
+export function listBookmarks({ pdf, owners }: Pick<OpenPdf, 'pdf' | 'owners'>): PdfBookmark[] {
+  const resolve = resolverOf(pdf);
+  const named = new Map(namedDestinations(pdf).map(({ name, value }) => [`${name.type} ${textKey(name)}`, value]));
+  const pageOf = (destination: PdfObject | undefined): number | null => {
+    let target = resolved(pdf, destination);
+    if (target instanceof PdfName || target instanceof PdfString)
+      target = resolved(pdf, named.get(`${target.type} ${textKey(target)}`));
+    if (target instanceof PdfDict) target = target.get('D', resolve);
+    const page = target instanceof PdfArray ? target.at(0) : undefined;
+    const owner = page instanceof PdfRef ? owners.get(keyOf(page)) : undefined;
+    return owner === undefined ? null : owner + 1;
+  };
+  const list = (bookmarks: readonly Bookmark[]): PdfBookmark[] =>
+    bookmarks.flatMap(({ entries, kids }) => {
+      const children = list(kids);
+      const page = pageOf(entries.get('Dest') ?? entries.getDict('A', resolve)?.get('D')) ?? children[0]?.page;
+      const title = entries.getString('Title', resolve)?.asString() ?? '';
+      return page === undefined ? [] : [{ title: title.slice(0, TITLE_MAX_CHARS), page, children }];
+    });
+  return list(readOutline({ pdf }, { copies: { dict: (dict) => dict }, isKept: () => true }));
+}
+
+/** The entries of bookmarks, which lead to pages of a document. @throws CaptureError `invalid_request` for a page that it lacks */
+export function toBookmarks(list: readonly PdfBookmark[], pages: readonly PdfRef[]): Bookmark[] {
+  return list.map(({ title, page, children }) => {
+    const ref = pages[page - 1];
+    if (ref === undefined) throw refusedFile('bookmarks', `lead to page ${page}, but there are ${pages.length}`);
+    return { entries: titled(title, ref), isOpen: false, kids: toBookmarks(children, pages) };
+  });
+}
 
 /** The bookmarks that lead to pages that are copied, and those that contain such bookmarks. */
 export function readOutline(

@@ -52,9 +52,9 @@ export class PdfQueue {
   async work({ account, signal }: Asking, load: () => Promise<PdfWork & Disposable>): Promise<MadePdf[]> {
     using _turn = await this.#turns.take(account, signal);
     using loaded = await load();
-    const { files, changes, edits } = loaded;
+    const { files, changes, bookmarks, edits } = loaded;
     return await this.files.work(
-      { files, changes, ...(edits && { edits }) },
+      { files, changes, ...(bookmarks && { bookmarks }), ...(edits && { edits }) },
       { timeoutMs: TIMEOUT_MS, signal, failed },
     );
   }

@@ -1,6 +1,8 @@
 /** What PDFs say about themselves. Runs in the thread of `PdfFiles`. */
 import { PdfBool, PdfDict, PdfName, PdfNumber, PdfString } from '@libpdf/core';
+import type { PdfBookmark } from '../contract/pdf-work.js';
 import { openPdf, resolved } from './open-pdf.js';
+import { listBookmarks } from './outline.js';
 import type { GivenPdf } from './work-on-pdfs.js';
 
 export interface PdfFacts {
@@ -9,6 +11,7 @@ export interface PdfFacts {
   version: string;
   /** The information dictionary. Dates are texts, as PDF writes them. */
   info: Record<string, string | number | boolean>;
+  bookmarks: PdfBookmark[];
 }
 
 export interface ReadTask {
@@ -22,7 +25,8 @@ const TEXT_MAX_CHARS = 10_000;
 export async function readPdfs({ read }: ReadTask): Promise<PdfFacts[]> {
   const facts: PdfFacts[] = [];
   for (const { name, content } of read) {
-    const { pdf, pages } = await openPdf(content, name);
+    const open = await openPdf(content, name);
+    const { pdf, pages } = open;
     const info = resolved(pdf, pdf.context.info.trailer.get('Info'));
     const entries = info instanceof PdfDict ? [...info].slice(0, ENTRIES_MAX) : [];
     const texts = entries.flatMap(([key, given]) => {
@@ -32,7 +36,8 @@ export async function readPdfs({ read }: ReadTask): Promise<PdfFacts[]> {
         return [[key.value, value.value] as const];
       return [];
     });
-    facts.push({ name, pages: pages.length, version: pdf.version, info: Object.fromEntries(texts) });
+    const bookmarks = listBookmarks(open);
+    facts.push({ name, pages: pages.length, version: pdf.version, info: Object.fromEntries(texts), bookmarks });
   }
   return facts;
 }

@@ -4,11 +4,12 @@ import { PdfDict, PdfNumber } from '@libpdf/core';
 import { CaptureError } from '../contract/capture-error.js';
 import { PDF_PAGES_MAX } from '../contract/limits.js';
 import { pagesIn } from '../contract/page-ranges.js';
-import type { PdfChanges } from '../contract/pdf-work.js';
+import type { PdfBookmark, PdfChanges } from '../contract/pdf-work.js';
 import { viewOf } from '../thread.js';
 import { editPdf, type PdfEdits } from './edit-pdf.js';
 import { joinPdfs, type Part } from './join-pdfs.js';
 import { type OpenPdf, openPdf, refusedFile, resolved } from './open-pdf.js';
+import { toBookmarks, writeOutline } from './outline.js';
 
 export interface GivenPdf {
   /** For errors, and of the results. */
@@ -16,11 +17,17 @@ export interface GivenPdf {
   content: Uint8Array;
   /** With `merge`: the title of a bookmark that leads to the file, and contains its bookmarks. */
   chapter?: string;
+  /** Whether the document's own title is preferred as that of the bookmark. */
+  prefersTitle?: boolean;
+  /** In place of its own. */
+  bookmarks?: readonly PdfBookmark[];
 }
 
 export interface PdfWork {
   files: readonly GivenPdf[];
   changes: PdfChanges;
+  /** Of the result of a merge, in place of those of its files. */
+  bookmarks?: readonly PdfBookmark[];
   /** Made of each result. */
   edits?: PdfEdits;
 }
@@ -59,7 +66,7 @@ async function makeAll(work: PdfWork): Promise<MadePdf[]> {
   if (count > PDF_PAGES_MAX) throw tooManyPages();
   const made: MadePdf[] = [];
   for (const group of groupsOf(sources, work.changes)) {
-    const one = await make(group, work.changes);
+    const one = await make(group, work);
     const { edits } = work;
     const edited = edits === undefined ? one.content : (await editPdf({ content: one.content, edits })).content;
     const content = viewOf(edited);
@@ -68,15 +75,25 @@ async function makeAll(work: PdfWork): Promise<MadePdf[]> {
   return made;
 }
 
-async function openSource({ name, content, chapter }: GivenPdf, { flatten, pages }: PdfChanges): Promise<Source> {
+async function openSource(
+  { name, content, chapter, prefersTitle, bookmarks }: GivenPdf,
+  { flatten, pages }: PdfChanges,
+): Promise<Source> {
   let open = await openPdf(content, name);
   // A copy is not encrypted, and has pages that the library finds.
   if (open.pdf.isEncrypted || open.pdf.getPageCount() !== open.pages.length)
     open = await openPdf(await joinPdfs([{ open }]).pdf.save(), name);
   if (flatten) flattenForms(open);
+  const pageRefs = open.pages.map(({ ref }) => ref);
+  if (bookmarks !== undefined) writeOutline(open.pdf, toBookmarks(bookmarks, pageRefs));
   const chosen = pages === null ? undefined : pagesIn(pages, open.pages.length);
   if (chosen?.length === 0) throw refusedFile(name, `has none of the pages: it has ${open.pages.length}`);
-  return { name, open, ...(chosen && { pages: chosen }), ...(chapter !== undefined && { chapter }) };
+  return {
+    name,
+    open,
+    ...(chosen && { pages: chosen }),
+    ...(chapter !== undefined && { chapter: (prefersTitle && open.pdf.getTitle()?.trim()) || chapter }),
+  };
 }
 
 function flattenForms({ pdf, pages }: OpenPdf): void {
@@ -131,7 +148,7 @@ function chunksOf(count: number, split: NonNullable<PdfChanges['split']>): numbe
 
 async function make(
   group: readonly Source[],
-  { merge, rotate }: PdfChanges,
+  { changes: { merge, rotate }, bookmarks }: PdfWork,
 ): Promise<Omit<MadePdf, 'checksum' | 'content'> & { content: Uint8Array }> {
   const [first] = group;
   if (first === undefined) throw new Error('A PDF is made of no files.');
@@ -141,6 +158,7 @@ async function make(
     return { name, content: await open.pdf.save({ incremental: true }), pages: open.pages.length, firstPages: [0] };
   }
   const { pdf, pages, firstPages } = joinPdfs(group, merge ?? {});
+  if (bookmarks !== undefined) writeOutline(pdf, toBookmarks(bookmarks, pages));
   const found = pages.flatMap((ref) => {
     const dict = pdf.getObject(ref);
     return dict instanceof PdfDict ? [{ ref, dict, inherited: new Map() }] : [];

@@ -12,7 +12,7 @@ import { opt, PROJECT, sleep, startDns, startProduct, tempDir } from './world.mj
 const co = process.argv[2];
 const only = new RegExp(opt('--only', '.'), 'i');
 const featRe = new RegExp(
-  opt('--feature', '^(chromium_.*|health|version|root|output_filename|webhook|debug|prometheus_metrics)$'),
+  opt('--feature', '^(chromium_.*|pdfengines_(merge|split|flatten|convert|metadata|encrypt|embed|rotate|bookmarks)|health|version|root|output_filename|webhook|debug|prometheus_metrics)$'),
 );
 const WORKERS = Number(opt('--workers', '2'));
 const out = opt('--json', '');
@@ -209,6 +209,8 @@ const DOCUMENTED = [
     'needs https://gethttpstatus.com, or /favicon.ico, which the browser here does not ask for',
   ],
   [/./, /Custom HTTP Headers/, 'documented: extraHttpHeaders with a scope, or for HTML, is refused'],
+  [/^pdfengines_/, /\(Webhook\)/, 'documented: Gotenberg-Webhook-Url is refused for PDF engines'],
+  [/^pdfengines_/, /Routes Disabled/, 'PDFENGINES_DISABLE_ROUTES: a setting of Gotenberg'],
   [/./, /Download From/, 'documented: downloadFrom is refused'],
 ];
 
@@ -339,13 +341,13 @@ async function runScenario(sc, site, servers) {
   const post = async (endpoint, table) => {
     let ep = endpoint;
     const f = form(table);
-    if (ADAPT[ep] && ['webhook', 'output_filename'].includes(sc.file)) {
+    if (ADAPT[ep] && sc.file === 'webhook') {
       ep = ADAPT[ep];
       res.adapted = true;
       if (f.files.filter((x) => x[0] === 'files').length > 1) throw new NA('several output files: PDF engines only');
       f.files = [['files', path.join(root, 'testdata/page-1-html/index.html')]];
-    } else if (/^\/forms\/(pdfengines|libreoffice)\//.test(ep))
-      throw new NA('PDF engines/LibreOffice: passed to an upstream Gotenberg');
+    } else if (/^\/forms\/(libreoffice|pdfengines\/(optimize|watermark|stamp|factur-x))/.test(ep))
+      throw new NA('passed to an upstream Gotenberg');
     const { body, type } = multipart(f.fields, f.files);
     const r = await request(
       'POST',

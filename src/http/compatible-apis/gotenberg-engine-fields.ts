@@ -5,9 +5,9 @@ import { CaptureError } from '../../contract/capture-error.js';
 import { type Conformance, documentFields, PERMISSIONS, RELATIONSHIPS } from '../../contract/document-schema.js';
 import { isObject } from '../../contract/field-rules.js';
 import { type PageRange, readPageRanges } from '../../contract/page-ranges.js';
-import { NO_CHANGES, type PdfChanges } from '../../contract/pdf-work.js';
+import { NO_CHANGES, type PdfBookmark, type PdfChanges } from '../../contract/pdf-work.js';
 import { invalidField, invalidRequest, type RequestIssue } from '../../contract/submission.js';
-import { type CompatibleField, field, issuesOf, keep, put } from './compatible-api.js';
+import { type CompatibleField, field, issuesOf, keep, put, refused } from './compatible-api.js';
 import { boolean, goSyntax, INVALID, invalid, json, oneOf, shown } from './gotenberg-values.js';
 
 type Permission = (typeof PERMISSIONS)[number];
@@ -24,6 +24,8 @@ export interface EngineReading {
   embedsMetadata: Record<string, Record<string, string>>;
   flatten: boolean;
   titleBookmarks: boolean;
+  /** Of the result, or by the names of files. */
+  bookmarks: readonly PdfBookmark[] | Readonly<Record<string, readonly PdfBookmark[]>> | null;
 }
 
 /** A form whose files have been received. */
@@ -50,6 +52,13 @@ const CONFORMANCES: Record<string, Conformance> = {
 
 const text = z.string();
 const object = (name: string) => json(name, z.record(z.string(), z.unknown()), () => 'a JSON object is expected');
+const bookmark: z.ZodType<PdfBookmark> = z.lazy(() =>
+  z.object({ title: z.string(), page: z.int().min(1), children: z.array(bookmark).nullish() }).transform((one) => ({
+    ...one,
+    children: one.children ?? [],
+  })),
+);
+const bookmarkList = z.array(bookmark);
 const angle = z.string().transform((given, context) => {
   const degrees = Number(given);
   if ([90, 180, 270].includes(degrees)) return degrees;
@@ -105,16 +114,19 @@ export const ENGINE_FIELDS: Record<string, CompatibleField<EngineReading>> = {
   // A merge keeps the bookmarks of each file in any case.
   autoIndexBookmarks: field(boolean, () => undefined),
   titleBookmarks: keep(boolean, 'titleBookmarks'),
+  bookmarks: keep(
+    json('bookmarks', z.union([bookmarkList, z.record(z.string(), bookmarkList)]), () => 'bookmarks are expected'),
+    'bookmarks',
+  ),
   merge: field(boolean, () => undefined),
+  downloadFrom: refused('send the files in the form'),
   ...Object.fromEntries(
     [
-      ...'bookmarks optimizeImages imageQuality watermarkSource watermarkExpression watermarkPages watermarkOptions'.split(
-        ' ',
-      ),
+      ...'optimizeImages imageQuality watermarkSource watermarkExpression watermarkPages watermarkOptions'.split(' '),
       ...'stampSource stampExpression stampPages stampOptions facturxConformanceLevel facturxDocumentType facturxVersion'.split(
         ' ',
       ),
-      ...'downloadFrom encrypt embeds split'.split(' '),
+      ...'encrypt embeds split'.split(' '),
     ].map(off),
   ),
 };
@@ -131,6 +143,7 @@ export function newEngineReading(): EngineReading {
     embedsMetadata: {},
     flatten: false,
     titleBookmarks: false,
+    bookmarks: null,
   };
 }
 
@@ -159,6 +172,8 @@ export function readEngineForm(
     .map((name) => ({ path: name, message: 'is required' }));
   const issues = issuesOf(fields, ENGINE_FIELDS, reading);
   const invalidOnes = issues.filter(({ message }) => message.startsWith(INVALID));
+  const problem = fileProblem(fields);
+  if (problem !== null) throw refusal(problem);
   const told = [
     ...(invalidOnes.length > 0 ? invalidOnes : issues),
     ...missing,
@@ -167,13 +182,48 @@ export function readEngineForm(
   if (told.length > 0) throw invalidRequest(told);
   if (needs !== undefined && !needs[0].some((name) => fields[name] !== undefined)) throw refusal(needs[1]);
   const work = toWork(reading, embeds);
+  const { bookmarks } = reading;
+  const ofResult = merges && Array.isArray(bookmarks) ? { bookmarks } : {};
+  const ofFile = ({ name }: FoundPdf) => {
+    const own = Array.isArray(bookmarks) ? bookmarks : (bookmarks as Record<string, readonly PdfBookmark[]>)?.[name];
+    return own === undefined || 'bookmarks' in ofResult ? {} : { bookmarks: own };
+  };
   return {
     ...work,
-    files: reading.titleBookmarks
-      ? files.map((file) => ({ ...file, chapter: file.name.replace(/\.pdf$/i, '') }))
-      : files,
+    ...ofResult,
+    files: (reading.titleBookmarks
+      ? files.map((file) => ({ ...file, chapter: file.name.replace(/\.pdf$/i, ''), prefersTitle: true }))
+      : files
+    ).map((file) => ({ ...file, ...ofFile(file) })),
     changes: { ...work.changes, merge: merges ? { startOnOddPages: false } : null },
   };
+}
+
+/** Gotenberg's error for a stamp or watermark without its file, whose part is refused here. */
+export function fileProblem(fields: Readonly<Record<string, string>>): string | null {
+  const kind = ['watermark', 'stamp'].find((name) => /^(pdf|image)$/.test(fields[`${name}Source`] ?? ''));
+  return kind === undefined ? null : `Invalid form data: a ${kind} file is required for image or pdf source`;
+}
+
+export type EngineWork = Omit<PdfRequest, 'files'>;
+
+export function asksForWork({ changes, edits }: EngineWork): boolean {
+  return [...Object.values(changes), ...Object.values(edits)].some(Boolean);
+}
+
+/**
+ * What is done to the PDF of a conversion. PDF/A and PDF/UA alone are left to the Gotenberg behind this server, if there is one.
+ * @throws CaptureError as `toWork`
+ */
+export function archived(
+  reading: EngineReading,
+  hasUpstream: boolean,
+): EngineWork & { archive: Record<string, string> } {
+  const { pdfa, pdfua } = reading;
+  const isArchived = (pdfa === '' || PDF_FORMATS.test(pdfa)) && (pdfa !== '' || pdfua);
+  const others = toWork({ ...reading, pdfa: '', pdfua: false }, []);
+  if (!hasUpstream || !isArchived || asksForWork(others)) return { ...toWork(reading, []), archive: {} };
+  return { ...others, archive: { ...(pdfa !== '' && { pdfa }), ...(pdfua && { pdfua: 'true' }) } };
 }
 
 /** @throws CaptureError `invalid_request` for values and combinations that Gotenberg refuses, with its texts */
@@ -235,6 +285,9 @@ function rangesOf(span: string): PageRange[] | null {
   return readPageRanges(span.replace(/-(z|end)(?=\s*(,|$))/g, '-'));
 }
 
+/** What a PDF that is changed here says itself, and names with which ExifTool would change files, which Gotenberg leaves out, too. */
+const NOT_WRITTEN = /^(?:Producer|Trapped)$|(?:^|:)(?:FileName|Directory|HardLink|SymLink|TestName)#?$/i;
+
 /** The names of ExifTool for what a PDF has an entry for. */
 const METADATA: Record<string, string> = {
   Title: 'title',
@@ -251,6 +304,7 @@ function toMetadata(given: Record<string, unknown>): NonNullable<PdfRequest['edi
   const custom: Record<string, string> = {};
   const known: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(given)) {
+    if (NOT_WRITTEN.test(name)) continue;
     const entry = METADATA[name];
     if (name === 'Keywords') known.keywords = Array.isArray(value) ? value.map(String) : [String(value)];
     else if (entry !== undefined) known[entry] = String(value);

@@ -2,17 +2,25 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Context } from 'hono';
-import type { MadePdf, PdfRequest } from '../../capture/work-on-pdfs.js';
+import type { OpenArtifact } from '../../artifacts/artifacts.js';
+import { chunksOf, type MadePdf, type PdfFacts, type PdfRequest } from '../../capture/work-on-pdfs.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { BODY_LIMIT_BYTES } from '../../contract/limits.js';
-import { invalidField } from '../../contract/submission.js';
+import { invalidField, invalidRequest } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { clientOf } from '../exchange.js';
+import { clientOf, jsonResponse } from '../exchange.js';
 import { principalOf } from '../guard.js';
 import { type FormParts, isForm, readPart } from '../read-form.js';
 import { type GivenFiles, receivePdfs } from '../receive-pdfs.js';
 import { sendPdfs } from '../send-pdfs.js';
-import { type EngineForm, type EngineRules, NOT_HERE, readEngineForm } from './gotenberg-engine-fields.js';
+import {
+  type EngineForm,
+  type EngineRules,
+  type EngineWork,
+  NO_FILES,
+  NOT_HERE,
+  readEngineForm,
+} from './gotenberg-engine-fields.js';
 import { baseName } from './gotenberg-form.js';
 import { outputName } from './gotenberg-headers.js';
 
@@ -34,21 +42,95 @@ export const ENGINES: Record<string, EngineRules> = {
   },
   embed: { required: [], merges: false },
   rotate: { required: ['rotateAngle'], merges: false },
+  'bookmarks/write': { required: ['bookmarks'], merges: false },
 };
+
+/** The routes below /forms/pdfengines/ that read PDFs. */
+export const ENGINE_READERS: Record<string, (facts: PdfFacts) => unknown> = {
+  'metadata/read': toExifTool,
+  'bookmarks/read': ({ bookmarks }) => bookmarks.map(toWireBookmark),
+};
+
+/** Answers with what PDFs say about themselves, by their names. @throws CaptureError */
+export async function answerReader(
+  services: AppServices,
+  c: Context<AppEnv>,
+  read: (facts: PdfFacts) => unknown,
+): Promise<Response> {
+  refuseWebhook(c);
+  await using received = await receiveEngineForm(services, c);
+  const { files } = received.body;
+  if (files.length === 0) throw invalidRequest([NO_FILES]);
+  const facts = await services.pdfs.read(files, { principal: principalOf(c), signal: clientOf(c) });
+  const answer = Object.fromEntries(facts.map((one) => [one.name, read(one)]));
+  return jsonResponse(200, answer, c.var.exchange.headers);
+}
+
+interface WireBookmark {
+  title: string;
+  page: number;
+  children?: WireBookmark[];
+}
+
+function toWireBookmark({ title, page, children }: PdfFacts['bookmarks'][number]): WireBookmark {
+  return { title, page, ...(children.length > 0 && { children: children.map(toWireBookmark) }) };
+}
+
+/** ExifTool's names and forms of what an information dictionary has. */
+function toExifTool({ version, pages, info }: PdfFacts): Record<string, unknown> {
+  const entries = Object.entries(info).map(([name, value]) => {
+    if (name === 'CreationDate') return ['CreateDate', toExifDate(String(value))];
+    if (name === 'ModDate') return [name, toExifDate(String(value))];
+    const words = name === 'Keywords' ? String(value).split(/[,;]\s?/) : [];
+    return [name, words.length > 1 ? words.map((word) => word.trim()) : toExifValue(value)];
+  });
+  return { PDFVersion: Number(version), PageCount: pages, ...Object.fromEntries(entries) };
+}
+
+/** ExifTool takes texts that look like numbers and booleans for these. */
+function toExifValue(value: string | number | boolean): string | number | boolean {
+  if (value === 'true' || value === 'false') return value === 'true';
+  return typeof value === 'string' && /^-?\d{1,15}(\.\d{1,15})?$/.test(value) ? Number(value) : value;
+}
+
+/** `D:20060918162750-04'00'` becomes `2006:09:18 16:27:50-04:00`. */
+function toExifDate(date: string): string {
+  const [, year = '', month = '01', day = '01', hour = '00', minute = '00', second = '00', zone = ''] =
+    /^D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(Z|[+-]\d\d(?:'\d\d)?)?/.exec(date) ?? [];
+  const offset = zone === 'Z' || zone === '' ? zone : zone.replace("'", ':').padEnd(6, ':00');
+  return year === '' ? date : `${year}:${month}:${day} ${hour}:${minute}:${second}${offset}`;
+}
 
 /** Answers with the PDFs that a form asks for. @throws CaptureError */
 export async function answerEngine(services: AppServices, c: Context<AppEnv>, rules: EngineRules): Promise<Response> {
   const { headers } = c.env.incoming;
-  if (headers['gotenberg-webhook-url'] !== undefined)
-    throw invalidField('Gotenberg-Webhook-Url', 'is not supported on this route: wait for the answer instead');
+  refuseWebhook(c);
   await using received = await receiveEngineForm(services, c);
   const request = readEngineForm(received.body, rules);
   const made = await services.pdfs.work(request, { principal: principalOf(c), signal: clientOf(c) });
   return await sendMade(services, c, { made, request, name: outputName(headers) });
 }
 
+/** Answers with what becomes of the PDF of a conversion. @throws CaptureError */
+export async function answerChanged(
+  services: AppServices,
+  c: Context<AppEnv>,
+  { artifact, work, name }: { artifact: OpenArtifact; work: EngineWork; name: string },
+): Promise<Response> {
+  using _place = await services.pdfs.enter(principalOf(c).accountId, clientOf(c));
+  const file = { name: `${name}.pdf`, bytes: artifact.bytes, read: () => chunksOf(artifact) };
+  const request = { ...work, files: [file] };
+  const made = await services.pdfs.work(request, { principal: principalOf(c), signal: clientOf(c) });
+  return await sendMade(services, c, { made, request, name });
+}
+
+function refuseWebhook(c: Context<AppEnv>): void {
+  if (c.env.incoming.headers['gotenberg-webhook-url'] !== undefined)
+    throw invalidField('Gotenberg-Webhook-Url', 'is not supported on this route: wait for the answer instead');
+}
+
 /** Sends results with the names that Gotenberg gives them. */
-export async function sendMade(
+async function sendMade(
   services: AppServices,
   c: Context<AppEnv>,
   { made, request, name }: { made: readonly MadePdf[]; request: Pick<PdfRequest, 'changes'>; name: string | null },
@@ -66,7 +148,7 @@ export async function sendMade(
   return await sendPdfs(services, c, { files, archive: name ?? randomUUID() });
 }
 
-export async function receiveEngineForm(services: AppServices, c: Context<AppEnv>) {
+async function receiveEngineForm(services: AppServices, c: Context<AppEnv>) {
   if (!isForm(c.env.incoming)) {
     const message = 'The content type must be multipart/form-data.';
     throw new CaptureError({ code: 'invalid_request', status: 415, message });

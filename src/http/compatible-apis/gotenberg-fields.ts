@@ -15,6 +15,14 @@ import {
   refused,
   viewFields,
 } from './compatible-api.js';
+import {
+  archived,
+  asksForWork,
+  ENGINE_FIELDS,
+  type EngineWork,
+  fileProblem,
+  newEngineReading,
+} from './gotenberg-engine-fields.js';
 import type { GotenbergForm, Source } from './gotenberg-form.js';
 import {
   boolean,
@@ -43,7 +51,12 @@ export interface Checks {
 }
 
 type Reading = ReturnType<typeof newReading>;
-export type GotenbergOrder = Pick<Reading, 'draft' | 'checks' | 'archive' | 'problems'>;
+export interface GotenbergOrder extends Pick<Reading, 'draft' | 'checks' | 'problems'> {
+  /** The fields of a conversion that a Gotenberg behind this one makes. */
+  archive: Record<string, string>;
+  /** What is done to the finished PDF; null for nothing. */
+  work: EngineWork | null;
+}
 
 const INCHES: Record<string, number> = { pt: 1 / 72, px: 1 / 96, in: 1, mm: 1 / 25.4, cm: 1 / 2.54, pc: 1 / 6 };
 /** CSS px. */
@@ -203,7 +216,6 @@ const FIELDS: Record<string, CompatibleField<Reading>> = {
     reading.omitsBackground = omits;
     if (reading.output === 'screenshot') reading.draft.omit_background = omits;
   }),
-  downloadFrom: refused('send the files in the form'),
 };
 
 const PDF_FIELDS: Record<string, CompatibleField<Reading>> = {
@@ -224,36 +236,16 @@ const PDF_FIELDS: Record<string, CompatibleField<Reading>> = {
   preferCssPageSize: put(boolean, 'pdf', 'prefer_css_page_size'),
   generateDocumentOutline: put(boolean, 'pdf', 'outline'),
   generateTaggedPdf: put(boolean, 'pdf', 'tagged'),
-  splitMode: field(
-    oneOf(['intervals', 'pages'], "wrong value, expected either 'intervals' or 'pages'"),
-    (mode, reading) => {
-      reading.splitMode = mode;
-      return ELSEWHERE;
-    },
-  ),
-  splitSpan: field(text, (span, { splitMode }) =>
-    splitMode === 'intervals' && !/^\s*[1-9]\d*\s*$/.test(span)
-      ? invalid(span, goSyntax('Atoi')(shown(span)))
-      : ELSEWHERE,
-  ),
-  splitUnify: elsewhere(boolean),
-  pdfa: put(text, 'archive', 'pdfa'),
-  pdfua: field(boolean, (isUa, { archive }) => isUa && Object.assign(archive, { pdfua: 'true' })),
-  metadata: elsewhere(json('metadata', z.record(z.string(), z.unknown()), () => 'a JSON object is expected')),
   ...Object.fromEntries(
-    [
-      ...'merge flatten userPassword ownerPassword encrypt embeds split embedsMetadata bookmarks autoIndexBookmarks'.split(
-        ' ',
-      ),
-      ...'rotateAngle rotatePages optimizeImages imageQuality watermarkSource watermarkExpression watermarkPages'.split(
-        ' ',
-      ),
-      ...'watermarkOptions stampSource stampExpression stampPages stampOptions'.split(' '),
-    ].map((name) => [name, elsewhere(text)]),
+    Object.entries(ENGINE_FIELDS).map(([name, { read }]) => [
+      name,
+      { read: (value: unknown, { engine }: Reading) => read(value, engine) },
+    ]),
   ),
 };
 
 const SCREENSHOT_FIELDS: Record<string, CompatibleField<Reading>> = {
+  downloadFrom: refused('send the files in the form'),
   ...viewFields(number, 'viewport'),
   clip: field(boolean, (clips, { draft }) => clips && showView(draft)),
   selector: field(text, (selector, { draft, problems }) => {
@@ -288,7 +280,7 @@ export function readGotenberg(
   { output, source, archives }: { output: Output; source: Source; archives: boolean },
 ): GotenbergOrder {
   const reading = newReading(output);
-  const { draft, viewport, pdf, paper, margin, expressions, checks, archive, problems } = reading;
+  const { draft, viewport, pdf, paper, margin, expressions, checks, engine, problems } = reading;
   if (source === 'url') draft.url = fields.url ?? '';
   const issues = issuesOf(fields, fieldsOf(output, source), reading);
   const invalidOnes = issues.filter(({ message }) => message.startsWith(INVALID));
@@ -298,7 +290,7 @@ export function readGotenberg(
   if (special !== null && invalidOnes.length === 0 && absent.length === 0)
     throw new CaptureError({ code: 'invalid_request', message: special });
   if (told.length > 0) throw invalidRequest(told);
-  if (!archives && Object.keys(archive).length > 0) throw invalidField(Object.keys(archive).join(', '), NO_ARCHIVE);
+  const { archive, ...work } = archived(engine, archives);
   draft.viewport = viewport;
   if (expressions.length > 0)
     draft.wait_for_function =
@@ -321,12 +313,8 @@ export function readGotenberg(
     };
   } else if (header !== undefined || footer !== undefined)
     throw invalidField('header.html, footer.html', 'belong to PDFs');
-  return { draft, checks, archive, problems };
+  return { draft, checks, archive, work: asksForWork(work) ? work : null, problems };
 }
-
-const PDF_FORMATS = /^PDF\/A-[123][abu]$/;
-/** Sources of stamps and watermarks that need a file, whose part is refused. */
-const FILE_SOURCES = new Set(['pdf', 'image']);
 
 /** The text with which Gotenberg refuses a combination of fields. */
 function specialProblem(
@@ -336,17 +324,11 @@ function specialProblem(
   if (/^\s*file:/i.test(String(draft.url ?? '')))
     return 'file:// URLs are not accepted on this route. Use the /convert/html or /convert/markdown routes to render local HTML';
   if (output !== 'convert') return null;
-  const { nativePageRanges, splitMode, splitSpan = '', pdfa } = fields;
+  const { nativePageRanges } = fields;
   if (omitsBackground && pdf.print_background !== true) return 'omitBackground requires printBackground set to true';
   if (nativePageRanges !== undefined && !isPageRanges(nativePageRanges))
     return `Chromium does not handle the page ranges '${shown(nativePageRanges)}' (nativePageRanges) syntax`;
-  const kind = ['watermark', 'stamp'].find((name) => FILE_SOURCES.has(fields[`${name}Source`] ?? ''));
-  if (kind !== undefined) return `Invalid form data: a ${kind} file is required for image or pdf source`;
-  if (splitMode === 'pages' && !/\d/.test(splitSpan))
-    return "The requested split mode is not supported, or no PDF engine could process it. Valid modes: 'intervals', 'pages'.";
-  if (pdfa !== undefined && !PDF_FORMATS.test(pdfa))
-    return 'The requested PDF format is not supported, or no PDF engine could apply it. Valid formats include PDF/A-1b, PDF/A-2b, PDF/A-3b, and PDF/UA.';
-  return null;
+  return fileProblem(fields);
 }
 
 /** The fields that a route has. */
@@ -383,17 +365,12 @@ function newReading(output: Output) {
     } as Checks,
     expressions: [] as string[],
     omitsBackground: false,
-    splitMode: '',
     /** Gotenberg's messages for captures that fail because of a field, by the path of the field in the capture request. */
     problems: {} as Record<string, string>,
-    /** The fields of a conversion that a Gotenberg behind this one makes. */
-    archive: {} as Record<string, string>,
+    /** What is done to the finished PDF. */
+    engine: newEngineReading(),
   };
 }
-
-const ELSEWHERE = 'is not supported here: send the PDF to a route /forms/pdfengines of a Gotenberg';
-const NO_ARCHIVE =
-  'needs a Gotenberg that converts the PDF: the operator can name one with STILLFRAME_GOTENBERG_UPSTREAM';
 
 /** Whether checks are made of the facts of a finished capture. */
 export function needsFacts({ statuses, resourceStatuses, failedResources, exceptions }: Checks): boolean {
@@ -412,11 +389,6 @@ function asInGotenberg(template: string | undefined): string | undefined {
 
 function showView(draft: Draft): void {
   for (const name of ['full_page', 'full_page_algorithm', 'full_width']) delete draft[name];
-}
-
-/** A field that is not honored. One that is off asks for nothing. */
-function elsewhere(schema: z.ZodType): CompatibleField<Reading> {
-  return field(schema, (value) => (/^(false|0)$/i.test(String(value)) ? undefined : ELSEWHERE));
 }
 
 /** 199, 299, 399, 499 and 599 stand for all statuses of their hundred. */

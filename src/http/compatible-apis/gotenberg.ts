@@ -15,7 +15,7 @@ import type { Route } from '../route.js';
 import { answerPicture, dispositionOf, openPictureOf } from '../send-artifact.js';
 import { submitAndWait } from '../submit-and-wait.js';
 import { type CompatibleRoute, capture, compatibleRoute, submissionOf } from './compatible-api.js';
-import { answerEngine, ENGINES } from './gotenberg-engines.js';
+import { answerChanged, answerEngine, answerReader, ENGINE_READERS, ENGINES } from './gotenberg-engines.js';
 import { type Checks, type GotenbergOrder, needsFacts, type Output, readGotenberg } from './gotenberg-fields.js';
 import { convertMarkdown, GotenbergParts, type Source } from './gotenberg-form.js';
 import { outputName, readTrace, readWebhook, type Webhook } from './gotenberg-headers.js';
@@ -32,7 +32,7 @@ const LISTED_MAX = 10;
 const NO_ROUTE =
   'There is no such route here. The operator can pass other routes than those of Chromium on to a Gotenberg with STILLFRAME_GOTENBERG_UPSTREAM.';
 const NOT_WITH_WEBHOOK =
-  'Gotenberg-Webhook-Url cannot be combined with pdfa, pdfua, failOnResourceHttpStatusCodes, failOnResourceLoadingFailed, failOnConsoleExceptions, and other failOnHttpStatusCodes than [499,599] and []: wait for the answer instead.';
+  'Gotenberg-Webhook-Url cannot be combined with fields that change the finished PDF, such as pdfa, metadata and splitMode, failOnResourceHttpStatusCodes, failOnResourceLoadingFailed, failOnConsoleExceptions, and other failOnHttpStatusCodes than [499,599] and []: wait for the answer instead.';
 
 const OUTPUTS: readonly Output[] = ['convert', 'screenshot'];
 const SOURCES: readonly Source[] = ['url', 'html', 'markdown'];
@@ -45,6 +45,15 @@ export const GOTENBERG_ROUTES: readonly Route[] = [
       handle: (services, c) => {
         repeatTrace(c);
         return answerEngine(services, c, rules);
+      },
+    }),
+  ),
+  ...Object.entries(ENGINE_READERS).map(([name, read]) =>
+    compatibleRoute({
+      ...common(`/forms/pdfengines/${name}`),
+      handle: (services, c) => {
+        repeatTrace(c);
+        return answerReader(services, c, read);
       },
     }),
   ),
@@ -86,6 +95,10 @@ function chromiumRoute(output: Output, source: Source): Route {
     if (upstream !== null && Object.keys(order.archive).length > 0) {
       const pdf = await openPictureOf(services, data);
       return await convertAtUpstream(services, c, { upstream, pdf, fields: order.archive, disposition });
+    }
+    if (order.work !== null) {
+      const artifact = await openPictureOf(services, data);
+      return await answerChanged(services, c, { artifact, work: order.work, name });
     }
     return await answerPicture(services, c, { data, cacheControl: 'no-store', conditional: false, disposition });
   };
@@ -135,7 +148,7 @@ async function submitForWebhook(
   c: Context<AppEnv>,
   { order, form, webhook }: { order: GotenbergOrder; form: SubmittableForm; webhook: Webhook },
 ): Promise<Response> {
-  if (needsFacts(order.checks) || Object.keys(order.archive).length > 0)
+  if (needsFacts(order.checks) || Object.keys(order.archive).length > 0 || order.work !== null)
     throw new CaptureError({ code: 'invalid_request', message: NOT_WITH_WEBHOOK });
   const draft = { ...order.draft, upload: { url: webhook.url } };
   const sending = webhook.sending(String(order.draft.format), order.problems);

@@ -6,13 +6,14 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../../src/contract/capture-error.js';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
 import type { Charge } from '../../../src/store/store.js';
+import { aDocument } from '../../pdf/raw-pdf.js';
 import { aFailedJob, ask, gate, KEYS, serveApp, servicesWithApi, UPLOADS_DIR } from '../fake-services.js';
 import { RawClient } from '../raw-client.js';
 
 afterAll(() => rmSync(UPLOADS_DIR, { recursive: true, force: true }));
 
 type Fields = Record<string, string>;
-type Files = Record<string, string>;
+type Files = Record<string, string | Buffer>;
 
 const HTML = { 'index.html': '<h1>Hello</h1>' };
 const KEY = { authorization: `Bearer ${KEYS.full}` };
@@ -33,7 +34,11 @@ async function post(
   const body = new FormData();
   for (const [name, value] of Object.entries(fields)) body.append(name, value);
   for (const [name, content] of Object.entries(files))
-    body.append(name === 'embeds' ? name : 'files', new Blob([content]), name);
+    body.append(
+      name === 'embeds' ? name : 'files',
+      new Blob([typeof content === 'string' ? content : new Uint8Array(content)]),
+      name,
+    );
   return { ...(await ask(by, path, { body, headers })), services: by };
 }
 
@@ -217,7 +222,6 @@ describe('the interface of Gotenberg', () => {
     ],
     [PDF, { pdfa: 'a' }, HTML, 'The requested PDF format is not supported'],
     [PDF, { splitMode: 'pages', splitSpan: 'a' }, HTML, 'The requested split mode is not supported'],
-    [PDF, { splitMode: 'pages', splitSpan: '2-' }, HTML, "'splitMode' is not supported here"],
     [PDF, { splitMode: 'a' }, HTML, "resulting to wrong value, expected either 'intervals' or 'pages')"],
     [PDF, { splitMode: 'intervals', splitSpan: 'a' }, HTML, 'resulting to strconv.Atoi: parsing "a": invalid syntax'],
     [PDF, { stampSource: 'pdf' }, HTML, 'Invalid form data: a stamp file is required for image or pdf source'],
@@ -228,11 +232,15 @@ describe('the interface of Gotenberg', () => {
       {},
       "'downloadFrom' is not supported here: send the files in the form\nform file 'index.html' is required",
     ],
-    [PDF, { pdfa: 'PDF/A-2b', pdfua: 'true' }, HTML, "'pdfa, pdfua' needs a Gotenberg"],
-    ...['merge', 'flatten', 'userPassword', 'rotateAngle', 'watermarkSource', 'stampSource'].map(
-      (name): [string, Fields, Files, string] => [PDF, { [name]: 'true' }, HTML, `'${name}' is not supported here`],
-    ),
-    [PDF, { splitMode: 'intervals', splitSpan: '2' }, HTML, "'splitMode' is not supported here"],
+    [PDF, { pdfa: 'PDF/A-1b', pdfua: 'true' }, HTML, "'pdfa' cannot be PDF/A-1b here: use one of PDF/A-2b"],
+    [PDF, { rotateAngle: '45' }, HTML, 'resulting to wrong value, expected 90, 180, or 270)'],
+    [PDF, { allowPrinting: 'false' }, HTML, "permission restrictions require a 'userPassword'"],
+    ...['optimizeImages', 'watermarkSource', 'stampSource'].map((name): [string, Fields, Files, string] => [
+      PDF,
+      { [name]: 'true' },
+      HTML,
+      `'${name}' is not supported here`,
+    ]),
     [PDF, { constructor: 'x' }, HTML, "'constructor' is not a field"],
     [PDF, { emulatedMediaFeatures: '{"prefers-color-scheme":"x"}' }, HTML, "'emulatedMediaFeatures' must be one of"],
     [PDF, { paperWidht: '1' }, HTML, "did you mean 'paperWidth'"],
@@ -508,6 +516,59 @@ async function sendRaw(port: number, lines: readonly string[], pieces: readonly 
   client.socket.destroy();
   return answer;
 }
+
+describe('the PDF engines', () => {
+  const two: Files = { 'b_10.pdf': aDocument('Ten'), 'b_2.pdf': aDocument('Two') };
+  const engine = (name: string, fields: Fields, files: Files = two, headers = {}) =>
+    post(`/forms/pdfengines/${name}`, fields, files, { headers });
+
+  it.each([
+    ['merge', {}, 'application/pdf', /filename="[\w-]{36}\.pdf"/],
+    ['rotate', { rotateAngle: '90' }, 'application/zip', /filename="[\w-]{36}\.zip"/],
+    ['flatten', {}, 'application/zip', /zip/],
+    ['metadata/write', { metadata: '{"Title":"a","Producer":"b"}' }, 'application/zip', /zip/],
+    ['bookmarks/write', { bookmarks: '[{"title":"a","page":1}]' }, 'application/zip', /zip/],
+  ] as [string, Fields, string, RegExp][])('%s answers with what it makes', async (name, fields, type, disposition) => {
+    const { status, headers, text } = await engine(name, fields);
+    expect([status, headers.get('content-type')], text.slice(0, 300)).toEqual([200, type]);
+    expect(headers.get('content-disposition')).toMatch(disposition);
+  });
+
+  it('name results as Gotenberg does', async () => {
+    const split = await engine('split', { splitMode: 'pages', splitSpan: '2-end' }, { 'b.pdf': aDocument('B') });
+    expect(split.text.match(/b_\d\.pdf/g)).toEqual(['b_0.pdf', 'b_1.pdf', 'b_0.pdf', 'b_1.pdf']);
+    const one = await engine('rotate', { rotateAngle: '90' }, { 'b.pdf': aDocument('B') });
+    expect(one.headers.get('content-disposition')).toContain('"b.pdf"');
+    const named = await engine('flatten', {}, { 'b.pdf': aDocument('B') }, { 'gotenberg-output-filename': 'foo' });
+    expect(named.headers.get('content-disposition')).toContain('"foo.pdf"');
+  });
+
+  it('read metadata and bookmarks', async () => {
+    const files = { 'b.pdf': aDocument('B') };
+    expect(JSON.parse((await engine('metadata/read', {}, files)).text)).toEqual({
+      'b.pdf': { Title: 'B', Author: 'Ada', PDFVersion: 1.7, PageCount: 3 },
+    });
+    const bookmarks = [
+      { title: 'B start', page: 1 },
+      { title: 'B end', page: 3 },
+    ];
+    expect(JSON.parse((await engine('bookmarks/read', {}, files)).text)).toEqual({ 'b.pdf': bookmarks });
+  });
+
+  it.each([
+    ['merge', {}, {}, 'Invalid form data: no form file found for extensions: [.pdf]'],
+    ['split', {}, {}, "form field 'splitMode' is required\nform field 'splitSpan' is required\nno form file found"],
+    ['split', { splitMode: 'pages', splitSpan: 'foo' }, two, 'The requested split mode is not supported'],
+    ['convert', {}, two, "Invalid form data: either 'pdfa' or 'pdfua' form fields must be provided"],
+    ['encrypt', {}, two, "Invalid form data: a 'userPassword' or 'ownerPassword' is required"],
+    ['merge', { bookmarks: 'foo' }, two, "unmarshal bookmarks: invalid character 'o' in literal false"],
+    ['merge', { pdfa: 'PDF/A-2b', userPassword: 'a' }, two, 'PDF/A format is incompatible with encryption'],
+    ['merge', {}, { 'a.pdf': 'x' }, "'a.pdf' is not a PDF, or is damaged"],
+  ] as [string, Fields, Files, string][])('%s refuses %j', async (name, fields, files, message) => {
+    const { status, text } = await engine(name, fields, files);
+    expect([status, text]).toEqual([400, expect.stringContaining(message)]);
+  });
+});
 
 describe('the Gotenberg behind the interface', () => {
   it('gets other routes, and no key', async () => {
