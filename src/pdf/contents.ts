@@ -200,7 +200,7 @@ function readUnicode(text: string): Map<number, string> {
   for (const section of text.split('beginbf').slice(1)) {
     const isRange = section.startsWith('range');
     const [body = ''] = section.split('endbf', 1);
-    const items = body.match(/<[^>]*>|[[\]]/g) ?? [];
+    const items = body.match(/<[^<>]*>|[[\]]/g) ?? [];
     const hexAt = (index: number) => (items[index] ?? '').slice(1, -1).replace(/\s/g, '');
     for (let at = 0; at < items.length; ) {
       const first = Number.parseInt(hexAt(at), 16);
