@@ -182,7 +182,7 @@ interface DocumentFields {
   conformance?: Conformance | Conformance[] | undefined;
   attachments?: WireAttachment[] | undefined;
   facturx?: FacturX | undefined;
-  password?: unknown;
+  password?: PdfPassword | undefined;
 }
 
 /** Adds the rules for fields that need or exclude each other. */
@@ -203,6 +203,11 @@ function documentProblems({
   const invoice = facturx === undefined ? null : readInvoice(facturx.xml);
   const names = attachments.map(({ name }) => name);
   const problems: [string[], boolean, string][] = [
+    [
+      ['password', 'permissions'],
+      asked.includes('pdf/ua-1') && password?.permissions?.includes('accessibility') === false,
+      'must have `accessibility` with `conformance` pdf/ua-1',
+    ],
     [
       ['password'],
       password !== undefined && level !== undefined,

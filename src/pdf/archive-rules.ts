@@ -49,7 +49,7 @@ export function removeActions(objects: Objects): void {
 export function checkArchive(objects: Objects, level: string): void {
   if (objects.pdf.isEncrypted) throw new BrokenRule('6.1.3', 'it is encrypted', 'Leave the password out.');
   for (const dict of objects.all()) checkDict(objects, dict, level);
-  checkContents(objects, level.endsWith('u'));
+  checkContents(objects, { needsUnicode: level.endsWith('u'), isArchive: true });
 }
 
 function checkDict(objects: Objects, dict: PdfDict, level: string): void {
@@ -171,23 +171,26 @@ function isAllowedColor(objects: Objects, given: PdfObject | undefined): boolean
   return (kind.value !== 'Indexed' && kind.value !== 'Pattern') || isAllowedColor(objects, base);
 }
 
-/** @param needsUnicode whether each glyph must have a Unicode value. Those without one get the text that their content says it stands for. */
-export function checkContents(objects: Objects, needsUnicode: boolean): void {
+/** @param how.needsUnicode whether each glyph must have a Unicode value. Those without one get the text that their content says it stands for. */
+export function checkContents(
+  objects: Objects,
+  { needsUnicode, isArchive }: { needsUnicode: boolean; isArchive: boolean },
+): void {
   const extended = new Set<Font>();
   for (const content of objects.contents()) {
     let nested = 0;
     const where = `page ${content.page}`;
     for (const { operator, font, codes, actualText } of drawnIn(objects, content)) {
-      if (operator === 'q' && ++nested > NESTED_MAX)
+      if (operator === 'q' && ++nested > NESTED_MAX && isArchive)
         throw new BrokenRule(
           '6.1.13',
           `the elements of ${where} are nested too deeply`,
           'Simplify clipping and effects there.',
         );
       if (operator === 'Q') nested--;
-      if (operator === 'k' || operator === 'K')
+      if (isArchive && (operator === 'k' || operator === 'K'))
         throw new BrokenRule('6.2.4', `${where} has colors in CMYK`, PRINT_AGAIN);
-      if (operator === 'BI')
+      if (isArchive && operator === 'BI')
         throw new BrokenRule('6.2.8', `${where} has an image that is not checked here`, PRINT_AGAIN);
       if (codes.length === 0) continue;
       if (font == null)

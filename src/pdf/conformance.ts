@@ -1,28 +1,41 @@
 import { type PDF, PdfArray, PdfDict, PdfName, PdfNumber, PdfString } from '@libpdf/core';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Conformance } from '../contract/document-schema.js';
-import { BrokenRule, checkArchive, removeActions } from './archive-rules.js';
+import { makeAccessible } from './accessibility.js';
+import { BrokenRule, checkArchive, checkContents, removeActions } from './archive-rules.js';
 import { Objects } from './contents.js';
 import { packedStream } from './packed-stream.js';
 import { srgbProfile } from './srgb-profile.js';
 import type { XmpSchema } from './xmp.js';
+
+/** Clauses of ISO 14289-1 that say the same as those of ISO 19005-2. */
+const ACCESSIBLE: Record<string, string> = { '6.2.11.4': '7.21.4', '6.2.11.7.2': '7.21.7', '6.2.11.8': '7.21.8' };
 
 /**
  * Changes what a document needs to conform, but nothing that it shows or says.
  * @param field names the standards in errors
  * @throws CaptureError `invalid_request` with the rule that it breaks
  */
-export function makeConform(pdf: PDF, all: readonly Conformance[], field: string): void {
+export function makeConform(
+  pdf: PDF,
+  all: readonly Conformance[],
+  { info, field }: { info: PdfDict; field: string },
+): void {
   const objects = new Objects(pdf);
   for (const one of all) {
     try {
-      if (one === 'pdf/ua-1') throw new BrokenRule('5', 'it is not known to be accessible', 'Use a level of PDF/A.');
-      removeActions(objects);
-      checkArchive(objects, one);
-      addOutputIntent(pdf);
+      if (one === 'pdf/ua-1') {
+        makeAccessible(objects, info.getString('Title')?.asString());
+        checkContents(objects, { needsUnicode: true, isArchive: false });
+      } else {
+        removeActions(objects);
+        checkArchive(objects, one);
+        addOutputIntent(pdf);
+      }
     } catch (error) {
       if (!(error instanceof BrokenRule)) throw error;
-      const { clause, what, remedy } = error;
+      const { what, remedy } = error;
+      const clause = one === 'pdf/ua-1' ? (ACCESSIBLE[error.clause] ?? error.clause) : error.clause;
       const standard = one === 'pdf/ua-1' ? 'ISO 14289-1' : `ISO 19005-${one.slice(6, 7)}`;
       const message = `cannot be ${one}: ${what} (${standard}, ${clause}). ${remedy}`;
       throw new CaptureError({

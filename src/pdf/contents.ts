@@ -64,14 +64,18 @@ export class Objects {
     }
   }
 
+  /** The values of a list, or a single value, as they are. */
+  listOf(dict: PdfDict, key: string): PdfObject[] {
+    const value = dict.get(key);
+    const list = this.at(value);
+    return list instanceof PdfArray ? list.toArray() : value === undefined ? [] : [value];
+  }
+
   /** All that is drawn, each stream once. @throws Error for content that cannot be read */
   *contents(): Generator<Content> {
     const seen = new Set<PdfStream>();
-    for (const [index, page] of this.pdf.getPages().entries()) {
-      const parts = this.valuesOf(page.dict, 'Contents').filter((one) => one instanceof PdfStream);
-      const open: Content[] = [
-        { page: index + 1, stream: null, text: parts.map(readContent).join('\n'), resources: page.getResources() },
-      ];
+    for (const index of this.pdf.getPages().keys()) {
+      const open = this.contentsOf(index);
       for (let content = open.pop(); content !== undefined; content = open.pop()) {
         yield content;
         for (const [stream, resources] of this.#drawnBy(content.resources)) {
@@ -81,6 +85,21 @@ export class Objects {
         }
       }
     }
+  }
+
+  /** The content of a page; its number begins with 0. */
+  contentsOf(index: number): Content[] {
+    const page = this.pdf.getPage(index);
+    if (page === null) return [];
+    const parts = this.valuesOf(page.dict, 'Contents').filter((one) => one instanceof PdfStream);
+    return [{ page: index + 1, stream: null, text: parts.map(readContent).join('\n'), resources: page.getResources() }];
+  }
+
+  /** A form by its name among the resources; null for an image. */
+  form(resources: PdfDict, name: string): { stream: PdfStream; text: string; resources: PdfDict } | null {
+    const stream = resources.getDict('XObject', this.resolve)?.get(name, this.resolve);
+    if (!(stream instanceof PdfStream) || stream.getName('Subtype')?.value !== 'Form') return null;
+    return { stream, text: readContent(stream), resources: stream.getDict('Resources', this.resolve) ?? resources };
   }
 
   /** The streams that content with these resources may draw. */
@@ -172,7 +191,7 @@ function actualTextOf(operands: readonly string[]): string {
     : new PdfString(Buffer.from(bytes, 'latin1')).asString();
 }
 
-function nameOf(operand = ''): string {
+export function nameOf(operand = ''): string {
   return operand
     .slice(1)
     .replace(/#([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));

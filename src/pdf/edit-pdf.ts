@@ -89,7 +89,7 @@ function describeDocument(
   const files = [...attachments];
   if (facturx !== undefined && invoice !== null) files.push(invoiceFile(facturx, invoice));
   if (files.length > 0) attachFiles(pdf, files, toPdfDate(new Date().toISOString()));
-  makeConform(pdf, all, `${field}conformance`);
+  makeConform(pdf, all, { info, field: `${field}conformance` });
   const schemas = [...claims(all), ...(invoice === null ? [] : [invoiceSchema(invoice)])];
   writeXmp(pdf, info, { schemas, keywords: metadata?.keywords });
 }

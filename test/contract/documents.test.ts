@@ -24,6 +24,12 @@ describe('fields of a document that exclude each other', () => {
     ],
     ['another profile', { facturx: { xml, profile: 'basic' } }, 'pdf.facturx.profile', /en16931/],
     ['an attachment without content', { attachments: [{ name: 'a' }] }, 'pdf.attachments.0', /`file`/],
+    [
+      'permissions that leave out screen readers, and PDF/UA',
+      { conformance: 'pdf/ua-1', password: { user: 'u', permissions: ['print'] } },
+      'pdf.password.permissions',
+      /accessibility/,
+    ],
     ['a password that is none', { password: { permissions: ['print'] } }, 'pdf.password', /`user`/],
     ['a path as a name', { attachments: [{ ...data, name: '../a' }] }, 'pdf.attachments.0.name', /file name/],
     ['a title with a line break', { metadata: { title: 'a\nb' } }, 'pdf.metadata.title', /control/],
