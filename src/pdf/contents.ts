@@ -165,6 +165,7 @@ export interface Drawn extends Operation {
   actualText: string;
 }
 
+const NO_CODES: readonly number[] = [];
 const SHOWING = new Set(['Tj', 'TJ', "'", '"']);
 
 /** The operations of a content. */
@@ -173,14 +174,15 @@ export function* drawnIn(objects: Objects, { text, resources }: Pick<Content, 't
   const saved: (typeof font)[] = [];
   const marked: string[] = [];
   for (const operation of operationsOf(text)) {
-    const { operator, operands } = operation;
+    const { operator, operands, start, end } = operation;
     if (operator === 'q') saved.push(font);
     if (operator === 'Q') font = saved.pop();
     if (operator === 'BMC' || operator === 'BDC') marked.push(actualTextOf(operands) || (marked.at(-1) ?? ''));
     if (operator === 'EMC') marked.pop();
     if (operator === 'Tf') font = objects.font(resources, nameOf(operands[0]));
-    const codes = SHOWING.has(operator) ? codesOf(operands, font?.bytesPerCode ?? 1) : [];
-    yield { ...operation, font, codes, actualText: marked.at(-1) ?? '' };
+    const codes = SHOWING.has(operator) ? codesOf(operands, font?.bytesPerCode ?? 1) : NO_CODES;
+    // Spreading the operation would take nine tenths of the time.
+    yield { operator, operands, start, end, font, codes, actualText: marked.at(-1) ?? '' };
   }
 }
 
