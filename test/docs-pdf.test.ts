@@ -12,11 +12,13 @@ import { rememberBrowsers } from './render/install/any-browser.js';
 import { pageSizes, printedTexts } from './render/picture/pdf-pages.js';
 
 const PDF = readDocument('docs/pdf.md');
+const DOCUMENTS = readDocument('docs/documents.md');
 const service = await ofFile(startService());
 const folder = folderOfFile();
 rememberBrowsers(folder);
 writeFileSync(join(folder, 'invoice.html'), exampleWith(PDF, 'html', 'letterhead'));
 writeFileSync(join(folder, 'report.html'), exampleWith(PDF, 'html', '@page'));
+writeFileSync(join(folder, 'annual.html'), exampleWith(DOCUMENTS, 'html', 'Annual report'));
 
 /** The size and the texts of each page of the file that an example of the document makes. */
 async function print(example: string) {
@@ -54,6 +56,43 @@ it('the report has margin boxes that differ on the first page, bookmarks and lin
   expect(texts[1]).toContain('Page 2 of 2');
   expect(content).toMatch(/\/Title \(Costs\)/);
   expect(content).toMatch(/\/Subtype \/Link/);
+});
+
+it('the report has a table of contents with page numbers, and footers that differ on left and right pages', async () => {
+  const { texts } = await print(exampleWith(DOCUMENTS, 'sh', 'annual.html'));
+  expect(texts[0]).toMatch(/Annual report.*Sales.*2.*Costs.*3.*on page 3/);
+  expect(texts[0]).not.toContain('·');
+  expect(texts.slice(1).map((text) => text.slice(-17))).toEqual(['2 · Annual report', 'Annual report · 3']);
+});
+
+it('the book has one PDF of its documents, with page numbers, bookmarks and links of the whole', async () => {
+  const { content, sizes, texts } = await print(exampleWith(DOCUMENTS, 'sh', 'book.pdf'));
+  const [upright, across] = [
+    { width: 560, height: 793 },
+    { width: 793, height: 560 },
+  ];
+  expect(sizes).toEqual([upright, upright, upright, upright, across, across]);
+  expect(texts[0]).toMatch(/3.*6.*The book.*One.*The end/);
+  expect(texts.slice(1)).toEqual([
+    '',
+    expect.stringContaining('3 / 6'),
+    '',
+    expect.stringContaining('5 / 6'),
+    expect.stringContaining('The end'),
+  ]);
+  for (const title of ['Contents', 'One', 'Two']) expect(content).toContain(`/Title (${title})`);
+  expect(content).not.toContain('/URI (https://book.example.com/two');
+});
+
+it('a document of several that cannot be captured is named', async () => {
+  const pages = [{ html: '<p>x' }, { html: '<p>y', pdf: { page_ranges: '9' } }];
+  const { status, body } = await service.post({ format: 'pdf', pdf: { pages } });
+  expect(status).toBe(400);
+  expect(body.error).toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringMatching(/^Document 2 of 2 \(about:html\): `pdf.page_ranges` names pages/),
+    details: { document: { index: 1, url: 'about:html' } },
+  });
 });
 
 it('a PDF of the view, which few people mean, has a warning that names the way to paper', async () => {

@@ -60,8 +60,10 @@ const IN_RENDER: Record<string, string[]> = {
     'steps',
     'report.ts',
   ],
+  'documents.ts': ['deadlines.ts', 'memory.ts', 'picture', 'page-capture.ts'],
   'capture.ts': [
     'deadlines.ts',
+    'documents.ts',
     'stage-times.ts',
     'memory.ts',
     'page-session.ts',

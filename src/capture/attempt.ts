@@ -3,6 +3,7 @@ import { type CaptureData, type CaptureNotes, keepFinalUrl, type NamedCapture } 
 import { CaptureError } from '../contract/capture-error.js';
 import { type CaptureOptions, shownUrl } from '../contract/capture-request.js';
 import { CAPTURE_GRACE_MS, TIMEOUT_MS } from '../contract/limits.js';
+import { timesOf } from '../contract/page-loads.js';
 import type { NamedPicture, Rendering } from '../render/capture.js';
 
 /** Delay before a second attempt. */
@@ -28,11 +29,8 @@ export interface TimeLimit extends Disposable {
 }
 
 /** Creates a limit that aborts with `render_timeout`. */
-export function timeLimit({
-  timeout,
-  delay,
-  animate,
-}: Pick<CaptureOptions, 'timeout' | 'delay' | 'animate'>): TimeLimit {
+export function timeLimit(options: CaptureOptions): TimeLimit {
+  const { timeout, delay } = timesOf(options);
   const limit = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const exceed = () =>
@@ -47,7 +45,7 @@ export function timeLimit({
     abort: (reason) => limit.abort(reason),
     begin: () => {
       clearTimeout(timer);
-      timer = setTimeout(exceed, timeout + delay + CAPTURE_GRACE_MS + animationGraceMs({ animate }));
+      timer = setTimeout(exceed, timeout + delay + CAPTURE_GRACE_MS + animationGraceMs(options));
     },
     [Symbol.dispose]: () => clearTimeout(timer),
   };

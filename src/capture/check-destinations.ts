@@ -32,21 +32,35 @@ export async function checkWebhookHost(
  */
 export function refuseBlockedDestinations(
   egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem'>,
-  { url, html, files, proxy, steps }: Pick<CaptureOptions, 'url' | 'html' | 'files' | 'proxy' | 'steps'>,
+  options: Destinations & Pick<CaptureOptions, 'proxy' | 'pdf'>,
   requester: Requester,
 ): void {
-  const issues: RequestIssue[] = [];
-  if (files === null && egress.refusesLiterally(url, requester))
-    issues.push({
-      path: html === null ? 'url' : 'base_url',
-      message: `is not a public destination. ${ALLOW_OWN_NETWORK}`,
-    });
-  for (const [index, step] of steps.entries())
-    if (step.action === 'go_to' && step.url !== undefined && egress.refusesLiterally(step.url, requester))
-      issues.push({ path: `steps.${index}.url`, message: `is not a public destination. ${ALLOW_OWN_NETWORK}` });
+  const { proxy, pdf } = options;
+  const issues = pdf?.pages === undefined ? refusedOf(egress, options, requester) : [];
+  for (const [index, document] of (pdf?.pages ?? []).entries()) {
+    const refused = refusedOf(egress, { files: null, steps: options.steps, ...document.options }, requester);
+    issues.push(...refused.map(({ path, message }) => ({ path: `pdf.pages.${index}.${path}`, message })));
+  }
   const problem = proxy === null ? null : egress.proxyProblem(proxy.server);
   if (problem !== null) issues.push({ path: 'proxy.server', message: problem });
   if (issues.length > 0) throw blockedDestination(issues);
+}
+
+type Destinations = Pick<CaptureOptions, 'url' | 'html' | 'files' | 'steps'>;
+
+function refusedOf(
+  egress: Pick<Egress, 'refusesLiterally'>,
+  { url, html, files, steps }: Destinations,
+  requester: Requester,
+): RequestIssue[] {
+  const message = `is not a public destination. ${ALLOW_OWN_NETWORK}`;
+  const goTo = steps.flatMap((step, index) =>
+    step.action === 'go_to' && step.url !== undefined && egress.refusesLiterally(step.url, requester)
+      ? [{ path: `steps.${index}.url`, message }]
+      : [],
+  );
+  const isRefused = files === null && egress.refusesLiterally(url, requester);
+  return [...(isRefused ? [{ path: html === null ? 'url' : 'base_url', message }] : []), ...goTo];
 }
 
 function blockedDestination(issues: RequestIssue[]): CaptureError {

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { callersKey } from '../config.js';
+import { isObject } from '../contract/field-rules.js';
 import { asksForSeveral } from '../contract/page-loads.js';
 import { printedOnPaper } from '../contract/pdf-schema.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
@@ -151,9 +152,16 @@ async function readOrder(text: string | undefined, flags: CaptureFlags, command:
 }
 
 function targetOf(text: string | undefined, { html }: CaptureFlags, command: Command): CaptureTarget {
+  if (text === undefined && html === undefined && hasDocuments(command)) return { kind: 'html' };
   if (html === undefined) return readTarget(text ?? command.error("error: missing required argument 'url'"));
   if (text === undefined) return { kind: 'html' };
   throw new UsageError('Both a URL and --html are given: leave one of them out.');
+}
+
+/** Whether the documents of a PDF are given, which need no other target. */
+function hasDocuments(command: Command): boolean {
+  const { pdf } = readCaptureFlags(command, null);
+  return isObject(pdf) && pdf.pages !== undefined;
 }
 
 /** Prints the other results after the picture has been written. Remarks go to standard error. */

@@ -88,6 +88,25 @@ export interface PdfOption
   headers?: NonNullable<WirePdf['headers']>;
   /** What the PDF says about itself and brings along. */
   document?: Pick<WirePdf, DocumentField>;
+  pages?: PdfDocument[];
+  blankPagesToOdd?: true;
+  /** Where the document stands in the PDF that it becomes a part of. No request has it. */
+  place?: PlaceInPdf;
+}
+
+export interface PlaceInPdf {
+  /** The number of pages before the document. */
+  before: number;
+  /** The pages of parts of other documents, by address, as far as they are known. */
+  pages: Readonly<Record<string, number>>;
+}
+
+/** One of several documents that become one PDF: what differs from the request. */
+export interface PdfDocument {
+  /** Null for the document's own. */
+  title: string | null;
+  options: Pick<CaptureOptions, 'url' | 'html' | 'baseUrl'> & Partial<CaptureOptions>;
+  layout: Partial<PdfOption>;
 }
 
 /** CSS px of the page. */
@@ -199,11 +218,15 @@ export type DocumentOption = 'response' | 'html';
 export interface CaptureOptions extends Omit<PlainOptions, keyof ConvertedOptions>, ConvertedOptions {}
 
 export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
+  const documents = wire.pdf?.pages?.map((entry) => toPdfDocument(wire, entry));
+  const { url, html, baseUrl } = documents?.[0]?.options ?? {};
   const region = wire.region === undefined ? null : REGIONS[wire.region];
   const view = viewOf(wire.device === undefined ? wire.viewport : DEVICE_PRESETS[wire.device]);
   return {
     ...(renamed(wire, OPTION_FIELDS) as unknown as PlainOptions),
-    url: wire.url ?? wire.base_url ?? HTML_DOCUMENT_URL,
+    url: url ?? wire.url ?? wire.base_url ?? HTML_DOCUMENT_URL,
+    html: html ?? wire.html ?? null,
+    baseUrl: baseUrl ?? wire.base_url ?? null,
     view: wire.animate?.scale === 'css' ? { ...view, deviceScaleFactor: 1 } : view,
     format: wire.animate?.format ?? wire.format,
     // Otherwise the page would be asked not to move.
@@ -222,7 +245,10 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
         expires,
       }),
     ),
-    pdf: wire.pdf === undefined ? null : toPdfOption(wire.pdf),
+    pdf:
+      wire.pdf === undefined
+        ? null
+        : { ...toPdfOption(wire.pdf), ...(documents === undefined ? {} : { pages: documents }) },
     padding: wire.padding ?? 0,
     mask: wire.mask ?? [],
     maskColor: (wire.mask_color ?? MASK_COLOR_DEFAULT).toLowerCase(),
@@ -284,7 +310,7 @@ const PDF_FIELDS = Object.keys(pdfSchema.shape).filter(
   (name) => !['landscape', 'single_page', 'headers', ...DOCUMENT_FIELDS].includes(name),
 );
 
-function toPdfOption(wire: WirePdf): PdfOption {
+function toPdfOption(wire: WirePdf & { blank_pages_to_odd?: boolean }): PdfOption {
   const { paper, margin: all } = wire;
   const { width, height } =
     typeof paper === 'string' ? PAPER_INCHES[paper] : { width: inches(paper.width), height: inches(paper.height) };
@@ -294,6 +320,7 @@ function toPdfOption(wire: WirePdf): PdfOption {
     ...(wire.single_page === true ? { singlePage: true } : {}),
     ...(wire.headers === undefined ? {} : { headers: wire.headers }),
     ...(DOCUMENT_FIELDS.some((name) => wire[name] !== undefined) ? { document: documentOf(wire) } : {}),
+    ...(wire.blank_pages_to_odd === true ? { blankPagesToOdd: true } : {}),
     paper: wire.landscape ? { width: height, height: width } : { width, height },
     margin: { top: inches(top), right: inches(right), bottom: inches(bottom), left: inches(left) },
   };
@@ -301,6 +328,31 @@ function toPdfOption(wire: WirePdf): PdfOption {
 
 function documentOf({ metadata, conformance, attachments, facturx, password }: WirePdf): PdfOption['document'] {
   return { metadata, conformance, attachments, facturx, password };
+}
+
+type WireDocument = NonNullable<NonNullable<WireCaptureRequest['pdf']>['pages']>[number];
+
+function toPdfDocument(request: WireCaptureRequest, { title, pdf, ...own }: WireDocument): PdfDocument {
+  const given = withoutUndefined(own);
+  const layout = withoutUndefined(pdf ?? {});
+  const wire = { ...request, ...given, pdf: { ...request.pdf, ...layout, pages: undefined } };
+  const options = toCaptureOptions(wire as WireCaptureRequest);
+  const names = ['url', 'html', 'base_url', ...Object.keys(given)];
+  const layoutNames = Object.keys(layout).map((name) => (name === 'landscape' ? 'paper' : name));
+  return {
+    title: title ?? null,
+    options: pickNames(options, names) as PdfDocument['options'],
+    layout: pickNames(options.pdf ?? {}, layoutNames),
+  };
+}
+
+function withoutUndefined<Fields extends object>(fields: Fields): Partial<Fields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<Fields>;
+}
+
+function pickNames(options: object, names: readonly string[]): Record<string, unknown> {
+  const wanted = new Set(names.map(camelName));
+  return Object.fromEntries(Object.entries(options).filter(([name]) => wanted.has(name)));
 }
 
 /** These fields of a request under names in camelCase, with null for those that are missing. */

@@ -1,8 +1,8 @@
 import type { CaptureOptions } from './capture-request.js';
 import { isObject } from './field-rules.js';
-import { COOKIES_MAX_ITEMS, DELAY_MS, PICTURES_MAX } from './limits.js';
+import { COOKIES_MAX_ITEMS, DELAY_MS, PDF_DOCUMENTS_MAX, PICTURES_MAX } from './limits.js';
 import { cookieDomainProblem } from './login-schema.js';
-import { asksForSeveral, pageLoadsOf, pictureNames } from './page-loads.js';
+import { asksForSeveral, delaysOf, pageLoadsOf, pictureNames } from './page-loads.js';
 import { normalizeTargetUrl } from './read-url.js';
 
 /** Fields that need or exclude each other. Checked on the raw body, so that these problems are reported together with its others. */
@@ -22,10 +22,40 @@ type Rule = [path: string, isBroken: boolean, message: string];
  */
 export function combinationIssues(given: unknown, hasFiles = false): { invalid: Issue[]; unsupported: Issue[] } {
   if (!isObject(given)) return { invalid: [], unsupported: [] };
+  const documents = documentsOf(given);
+  const ofDocuments = documents.flatMap((entry, index) =>
+    [...broken(invalid(entry, false)), ...cookieIssues(entry)].map(({ path, message }) => ({
+      path: `pdf.pages.${index}.${path}`,
+      message,
+    })),
+  );
   return {
-    invalid: [...broken(invalid(given, hasFiles)), ...cookieIssues(given)],
+    invalid: [
+      ...broken(documents.length > 0 ? instead(given, hasFiles) : invalid(given, hasFiles)),
+      ...ofDocuments,
+      ...cookieIssues(given),
+    ],
     unsupported: broken([...unsupported(given), ...severalRules(given)]),
   };
+}
+
+/** What a request with `pdf.pages` must not have. */
+function instead(given: Body, hasFiles: boolean): Rule[] {
+  const ofOne = ['url', 'html', 'base_url', 'headers', 'cookies', 'http_credentials', 'referer'];
+  const message = 'cannot be combined with `pdf.pages`: give it in one of them';
+  return [
+    ...ofOne.map((name): Rule => [name, given[name] !== undefined, message]),
+    ['pdf.pages', hasFiles, 'cannot be combined with files'],
+    ...['captures', 'viewports', 'color_schemes'].map(
+      (name): Rule => [name, given[name] !== undefined, 'cannot be combined with `pdf.pages`'],
+    ),
+  ];
+}
+
+/** Checks at most PDF_DOCUMENTS_MAX: more are rejected anyway. */
+function documentsOf({ pdf }: Body): Body[] {
+  if (!isObject(pdf) || !Array.isArray(pdf.pages)) return [];
+  return pdf.pages.slice(0, PDF_DOCUMENTS_MAX).map((entry: unknown) => (isObject(entry) ? entry : {}));
 }
 
 /** The problems of a request by its rules. */
@@ -216,6 +246,9 @@ function entriesOf({ captures }: Body): Body[] {
 
 /** The problems of a parsed request for several pictures: their number, their names, and the time that they take. */
 export function severalIssues(options: CaptureOptions): Issue[] {
+  const isTooLate = delaysOf(options) > DELAY_MS.max;
+  if (options.pdf?.pages !== undefined)
+    return broken([['delay', isTooLate, `must be at most ${DELAY_MS.max} ms for all of \`pdf.pages\` together`]]);
   if (!asksForSeveral(options)) return [];
   const { captures, colorSchemes, viewports, delay } = options;
   const path = captures !== null ? 'captures' : viewports !== null ? 'viewports' : 'color_schemes';

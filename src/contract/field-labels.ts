@@ -69,6 +69,8 @@ export const FIELD_LABELS: Readonly<Record<string, string>> = {
   'pdf.header_template': 'Page header',
   'pdf.footer_template': 'Page footer',
   'pdf.headers': 'Headers of some pages',
+  'pdf.pages': 'Documents',
+  'pdf.blank_pages_to_odd': 'Begin documents on right pages',
   'pdf.fit_width': 'Fit to the width of the paper',
   'pdf.prefer_css_page_size': 'Paper size of the page’s CSS',
   'pdf.single_page': 'One long page',

@@ -74,8 +74,9 @@ function describe(name: string, schema: z.ZodType, inherited: z.GlobalMeta): Fie
     ...own
   } = { ...inherited, ...meta };
   const { group, links } = own;
+  const passedOn = { group, ...(links === undefined ? {} : { links }) };
   const list = formsOf(inner).find((form) => form instanceof z.ZodArray);
-  const item = list === undefined ? null : describe(name, list.element as z.ZodType, { group, links });
+  const item = list === undefined ? null : describe(name, list.element as z.ZodType, passedOn);
   return {
     ...(own as Partial<FieldMeta>),
     name,
@@ -88,7 +89,7 @@ function describe(name: string, schema: z.ZodType, inherited: z.GlobalMeta): Fie
     extension: extension === true,
     writeOnly: writeOnly === true,
     choices: inner instanceof z.ZodEnum ? inner.options.map(String) : [...literalsOf(inner), ...(item?.choices ?? [])],
-    members: fieldsOf(shapeOf(inner), name, { group, links }),
+    members: fieldsOf(shapeOf(inner), name, passedOn),
     item,
   };
 }

@@ -82,6 +82,10 @@ export const RESIZE_MAX_PX = 16_383;
 export const PDF_LENGTH_MAX_CHARS = 32;
 export const PDF_TEMPLATE_MAX_CHARS = 65_536;
 export const PDF_HEADERS_MAX = 20;
+/** Documents of `pdf.pages`, and the time that they may take together. */
+export const PDF_DOCUMENTS_MAX = 50;
+export const PDF_TITLE_MAX_CHARS = 500;
+export const PDF_DOCUMENTS_MAX_MS = 600_000;
 export const PDF_PAGE_CHOICE_MAX_CHARS = 256;
 /** A page smaller than about a third of an inch has no printable area; the format allows at most 200. */
 export const PDF_PAPER_INCHES = { min: 0.3, max: 200 } as const;

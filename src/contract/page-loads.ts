@@ -1,6 +1,6 @@
 /** The pictures that a request with `captures`, `viewports` or `color_schemes` asks for (extensions.md, Several pictures). */
-import type { CaptureOptions, PictureEntry } from './capture-request.js';
-import { PICTURES_MAX } from './limits.js';
+import type { CaptureOptions, PdfOption, PictureEntry } from './capture-request.js';
+import { PDF_DOCUMENTS_MAX_MS, PICTURES_MAX } from './limits.js';
 
 /** One picture, or one of each element that matches. */
 export interface PictureOrdered {
@@ -26,8 +26,9 @@ export function asksForSeveral({ captures, viewports, colorSchemes }: Several): 
   return (captures ?? viewports ?? colorSchemes) !== null;
 }
 
-/** The loads of a request in their order: by viewport, then by color scheme. Each has all of `captures`. */
+/** The loads of a request in their order: by viewport, then by color scheme. Each has all of `captures`; or one for each of `pdf.pages`. */
 export function pageLoadsOf(options: CaptureOptions): PageLoad[] {
+  if (options.pdf?.pages !== undefined) return documentLoads(options, options.pdf);
   if (!asksForSeveral(options)) return [{ options, pictures: [{ name: null, options, all: null }] }];
   const { captures, viewports, colorSchemes } = options;
   const alone = { ...options, captures: null, viewports: null, colorSchemes: null };
@@ -54,6 +55,26 @@ export function pageLoadsOf(options: CaptureOptions): PageLoad[] {
       return { options: pictures[0]?.options ?? page, pictures };
     }),
   );
+}
+
+function documentLoads(request: CaptureOptions, { pages = [], blankPagesToOdd: _, ...layout }: PdfOption): PageLoad[] {
+  return pages.map((document) => {
+    const options = { ...request, ...document.options, pdf: { ...layout, ...document.layout } };
+    return { options, pictures: [{ name: null, options, all: null }] };
+  });
+}
+
+/** The time for all loads of a request, in ms: its `timeout`, which each of `pdf.pages` has for itself, and its delays. */
+export function timesOf(options: CaptureOptions): { timeout: number; delay: number } {
+  const { timeout, delay, pdf } = options;
+  if (pdf?.pages === undefined) return { timeout, delay };
+  const whole = Math.min(timeout * pdf.pages.length, Math.max(timeout, PDF_DOCUMENTS_MAX_MS));
+  return { timeout: whole, delay: delaysOf(options) };
+}
+
+/** The delays of all loads together. */
+export function delaysOf(options: CaptureOptions): number {
+  return pageLoadsOf(options).reduce((sum, load) => sum + load.options.delay, 0);
 }
 
 function withEntry(page: CaptureOptions, entry: PictureEntry): CaptureOptions {

@@ -64,7 +64,7 @@ const template = (what: string) =>
 const PAGE_CHOICE_RULE =
   'must be page numbers, ranges such as 2-, and the words first, last, left, right, even and odd';
 
-const pdfFields = z.strictObject({
+export const pdfFields = z.strictObject({
   paper: z
     .union(
       [
@@ -136,6 +136,7 @@ const pdfFields = z.strictObject({
       description:
         'other headers and footers for some pages: on each page, the first entry that is for the page and has a `header` replaces `header_template`, and likewise for the footer; empty text prints none. Pages are counted in any case',
       example: [{ pages: 'first', header: '' }],
+      links: false,
     }),
   fit_width: z.boolean().default(true).meta({
     description:
@@ -157,6 +158,36 @@ const pdfFields = z.strictObject({
 });
 
 export const pdfSchema = withDocumentRules(pdfFields);
+
+const LAYOUT_FIELDS = [
+  'paper',
+  'landscape',
+  'margin',
+  'scale',
+  'print_background',
+  'page_ranges',
+  'header_template',
+  'footer_template',
+  'headers',
+  'fit_width',
+  'prefer_css_page_size',
+  'single_page',
+  'media',
+] as const;
+
+export type WirePdfLayout = Partial<Pick<WirePdf, (typeof LAYOUT_FIELDS)[number]>>;
+
+/** The layout of one document of several: the fields of `pdf` without their defaults. */
+export const pdfLayoutSchema = z.strictObject(
+  Object.fromEntries(
+    LAYOUT_FIELDS.map((name) => {
+      const field = pdfFields.shape[name];
+      const { description, example } = field.meta() ?? {};
+      const own = field instanceof z.ZodDefault || field instanceof z.ZodPrefault ? field.unwrap() : field;
+      return [name, own.optional().meta({ description, example })];
+    }),
+  ),
+) as unknown as z.ZodType<WirePdfLayout>;
 
 /**
  * The construct of a template that asks for a style sheet, script module or font by a URL, with which Chromium fails to print; null if there

@@ -5,11 +5,12 @@
 import { z } from 'zod';
 import { isOpaqueColor } from './css-color.js';
 import { DEVICE_NAMES } from './device-presets.js';
+import { withDocumentRules } from './document-schema.js';
 import { forbiddenHeader, hasLineBreak, isLocale, isTimezone, limited } from './field-rules.js';
 import * as limits from './limits.js';
 import { cookieSchema, storageStateSchema } from './login-schema.js';
 import { paletteSchema } from './palette.js';
-import { pdfSchema } from './pdf-schema.js';
+import { pdfFields, pdfLayoutSchema } from './pdf-schema.js';
 import { normalizeTargetUrl } from './read-url.js';
 import { REGION_NAMES } from './regions.js';
 import { stepSchema } from './step-schema.js';
@@ -198,6 +199,72 @@ const targetUrl = () =>
     })
     .optional();
 
+const httpHeaders = () =>
+  z
+    .record(limited(limits.HEADER_NAME_MAX_CHARS), line(limits.HEADER_VALUE_MAX_CHARS))
+    .superRefine((value, context) => {
+      for (const name of Object.keys(value)) {
+        const problem = forbiddenHeader(name);
+        if (problem !== null) context.addIssue({ code: 'custom', path: [name], message: problem });
+      }
+    })
+    .optional();
+const htmlDocument = () =>
+  limited(limits.HTML_MAX_BYTES)
+    .min(1)
+    .refine(
+      (html) => Buffer.byteLength(html) <= limits.HTML_MAX_BYTES,
+      `must be at most ${limits.HTML_MAX_BYTES} bytes of UTF-8`,
+    )
+    .optional();
+const cookies = () => z.array(cookieSchema).max(limits.COOKIES_MAX_ITEMS).optional();
+const httpCredentials = () =>
+  z
+    .strictObject({
+      username: line(limits.CREDENTIAL_MAX_CHARS).min(1).meta({ description: 'user name', example: 'ada' }),
+      password: line(limits.CREDENTIAL_MAX_CHARS).meta({
+        description: 'write-only',
+        example: 'secret',
+        writeOnly: true,
+      }),
+    })
+    .optional();
+
+/** A document of `pdf.pages`. What it does not say is as in the request. */
+const pdfDocumentSchema = z.strictObject({
+  url: targetUrl().meta({ description: 'address of the document', example: 'https://example.com/chapter-1' }),
+  html: htmlDocument().meta({ description: 'the document itself, instead of `url`', example: '<h1>Preface</h1>' }),
+  base_url: targetUrl().meta({
+    description: 'as `base_url` of the request, for `html`',
+    example: 'https://example.com/preface',
+  }),
+  title: line(limits.PDF_TITLE_MAX_CHARS)
+    .min(1)
+    .optional()
+    .meta({ description: "its bookmark; default: the document's title", example: 'Preface' }),
+  headers: httpHeaders().meta({ description: 'as `headers` of the request', example: { 'Accept-Language': 'en' } }),
+  cookies: cookies().meta({ description: 'as `cookies` of the request' }),
+  http_credentials: httpCredentials().meta({ description: 'as `http_credentials` of the request' }),
+  delay: whole(limits.DELAY_MS).optional().meta({ description: "default: the request's", example: 500 }),
+  wait_for_selector: selector().optional().meta({ description: "default: the request's", example: '#content' }),
+  wait_for_function: limited(limits.CUSTOM_CODE_MAX_CHARS)
+    .trim()
+    .min(1)
+    .optional()
+    .meta({ description: "default: the request's", example: 'window.chartReady === true' }),
+  hide_selectors: z.array(selector()).max(256).optional().meta({ description: "default: the request's" }),
+  remove_selectors: z.array(selector()).max(256).optional().meta({ description: "default: the request's" }),
+  custom_css: code().meta({ description: "default: the request's", example: 'nav { display: none }' }),
+  custom_js: code().meta({ description: "default: the request's", example: 'document.body.className = "print"' }),
+  steps: z.array(stepSchema).max(limits.STEPS_MAX_ITEMS).optional().meta({ description: "default: the request's" }),
+  pdf: pdfLayoutSchema.optional().meta({
+    description:
+      'layout of the document; default: that of the request. Its `headers` count the pages of the document alone',
+    example: { landscape: true },
+    opaque: true,
+  }),
+});
+
 /** Playwright's. */
 export const MASK_COLOR_DEFAULT = '#FF00FF';
 
@@ -206,7 +273,7 @@ export const requestFields = {
   url: targetUrl().meta({
     group: 'What to capture',
     description:
-      'Public HTTP or HTTPS target. A bare hostname is normalized to HTTPS. Required unless `html` is given.',
+      'Public HTTP or HTTPS target. A bare hostname is normalized to HTTPS. Required unless `html` or `pdf.pages` is given.',
     example: 'https://example.com/',
     mcp: true,
     cli: false,
@@ -470,22 +537,13 @@ export const requestFields = {
     links: false,
     form: 'long',
   }),
-  headers: z
-    .record(limited(limits.HEADER_NAME_MAX_CHARS), line(limits.HEADER_VALUE_MAX_CHARS))
-    .superRefine((value, context) => {
-      for (const name of Object.keys(value)) {
-        const problem = forbiddenHeader(name);
-        if (problem !== null) context.addIssue({ code: 'custom', path: [name], message: problem });
-      }
-    })
-    .optional()
-    .meta({
-      group: 'Network',
-      description: "headers sent to the target's origin only",
-      example: { 'Accept-Language': 'en' },
-      links: false,
-      cli: { short: '-H', help: "HTTP header sent to the target's origin only; repeat for more" },
-    }),
+  headers: httpHeaders().meta({
+    group: 'Network',
+    description: "headers sent to the target's origin only",
+    example: { 'Accept-Language': 'en' },
+    links: false,
+    cli: { short: '-H', help: "HTTP header sent to the target's origin only; repeat for more" },
+  }),
   sync: z
     .boolean()
     .default(true)
@@ -534,22 +592,15 @@ export const requestFields = {
       links: false,
       cli: false,
     }),
-  html: limited(limits.HTML_MAX_BYTES)
-    .min(1)
-    .refine(
-      (html) => Buffer.byteLength(html) <= limits.HTML_MAX_BYTES,
-      `must be at most ${limits.HTML_MAX_BYTES} bytes of UTF-8`,
-    )
-    .optional()
-    .meta({
-      group: 'HTML',
-      description: 'HTML document to capture instead of `url`',
-      example: '<h1>Invoice 4711</h1>',
-      links: false,
-      mcp: true,
-      form: 'long',
-      ...EXTENSION,
-    }),
+  html: htmlDocument().meta({
+    group: 'HTML',
+    description: 'HTML document to capture instead of `url`',
+    example: '<h1>Invoice 4711</h1>',
+    links: false,
+    mcp: true,
+    form: 'long',
+    ...EXTENSION,
+  }),
   base_url: targetUrl().meta({
     group: 'HTML',
     description:
@@ -558,17 +609,13 @@ export const requestFields = {
     links: false,
     ...EXTENSION,
   }),
-  cookies: z
-    .array(cookieSchema)
-    .max(limits.COOKIES_MAX_ITEMS)
-    .optional()
-    .meta({
-      group: 'Login',
-      description: 'cookies set before the navigation',
-      example: [{ name: 'session', value: 'abc123' }],
-      links: false,
-      ...EXTENSION,
-    }),
+  cookies: cookies().meta({
+    group: 'Login',
+    description: 'cookies set before the navigation',
+    example: [{ name: 'session', value: 'abc123' }],
+    links: false,
+    ...EXTENSION,
+  }),
   storage_state: storageStateSchema.optional().meta({
     group: 'Login',
     description: "Playwright's storage state: cookies and local storage of a saved login",
@@ -577,12 +624,33 @@ export const requestFields = {
     opaque: true,
     ...EXTENSION,
   }),
-  pdf: pdfSchema.optional().meta({
-    group: 'PDF',
-    description: 'paged printing; format pdf only',
-    example: { paper: 'a4', margin: { top: '10mm' } },
-    ...EXTENSION,
-  }),
+  pdf: withDocumentRules(
+    pdfFields.extend({
+      pages: z
+        .array(pdfDocumentSchema)
+        .min(1)
+        .max(limits.PDF_DOCUMENTS_MAX)
+        .optional()
+        .meta({
+          description: `documents that become one PDF, at most ${limits.PDF_DOCUMENTS_MAX}, instead of \`url\`: each with a bookmark, page numbers that run through, and links between them`,
+          example: [{ url: 'https://example.com/chapter-1' }, { html: '<h1>Appendix</h1>', title: 'Appendix' }],
+          links: false,
+        }),
+      blank_pages_to_odd: z.boolean().default(false).meta({
+        description:
+          'let each of `pages` begin on an odd page, after a blank one if necessary, for printing on both sides',
+        example: true,
+        links: false,
+      }),
+    }),
+  )
+    .optional()
+    .meta({
+      group: 'PDF',
+      description: 'paged printing; format pdf only',
+      example: { paper: 'a4', margin: { top: '10mm' } },
+      ...EXTENSION,
+    }),
   clip: clip()
     .optional()
     .meta({
@@ -793,24 +861,13 @@ export const requestFields = {
       example: ['font', 'media'],
       ...EXTENSION,
     }),
-  http_credentials: z
-    .strictObject({
-      username: line(limits.CREDENTIAL_MAX_CHARS).min(1).meta({ description: 'user name', example: 'ada' }),
-      password: line(limits.CREDENTIAL_MAX_CHARS).meta({
-        description: 'write-only',
-        example: 'secret',
-        writeOnly: true,
-      }),
-    })
-    .optional()
-    .meta({
-      group: 'Login',
-      description:
-        "user name and password for HTTP authentication, sent only when the target's own origin asks for them",
-      example: { username: 'ada', password: 'secret' },
-      links: false,
-      ...EXTENSION,
-    }),
+  http_credentials: httpCredentials().meta({
+    group: 'Login',
+    description: "user name and password for HTTP authentication, sent only when the target's own origin asks for them",
+    example: { username: 'ada', password: 'secret' },
+    links: false,
+    ...EXTENSION,
+  }),
   geolocation: z
     .strictObject({
       latitude: z.number().min(-90).max(90).meta({ description: 'degrees north', example: 52.52 }),

@@ -296,6 +296,7 @@ function measured(origin: string, value: unknown): string {
 /** Whether a value must not be repeated in a response, whatever its type. */
 function isSecret(path: readonly PropertyKey[]): boolean {
   const [field] = path;
+  if (field === 'pdf' && path[1] === 'pages') return isSecret(path.slice(3));
   if (field === 'headers' || field === 'upload' || field === 'cookies' || field === 'storage_state' || field === 'html')
     return true;
   if (field === 'steps') return path.at(-1) !== 'action';

@@ -1,13 +1,15 @@
-import { type PDF, PdfRef } from '@libpdf/core';
-import { keyOf } from './copy-objects.js';
+import { type PDF, PdfArray, PdfRef } from '@libpdf/core';
+import { keyOf, resolved, resolverOf } from './open-pdf.js';
 
 /** The pages, from 1 on, of named destinations, which Chromium 156 writes for the targets of links within the document. */
-export function pagesByDestination(pdf: PDF, names: readonly string[]): (number | null)[] {
+export function pagesOfDestinations(pdf: PDF): Map<string, number> {
   const pages = new Map(pdf.getPages().map(({ ref }, nth) => [keyOf(ref), nth + 1]));
-  const resolve = (ref: PdfRef) => pdf.getObject(ref);
-  const found = pdf.getCatalog().getDict('Dests', resolve);
-  return names.map((name) => {
-    const page = found?.getArray(name, resolve)?.at(0);
-    return page instanceof PdfRef ? (pages.get(keyOf(page)) ?? null) : null;
-  });
+  const found = new Map<string, number>();
+  for (const [name, value] of pdf.getCatalog().getDict('Dests', resolverOf(pdf)) ?? []) {
+    const destination = resolved(pdf, value);
+    const page = destination instanceof PdfArray ? destination.at(0) : undefined;
+    const number = page instanceof PdfRef ? pages.get(keyOf(page)) : undefined;
+    if (number !== undefined) found.set(name.value, number);
+  }
+  return found;
 }

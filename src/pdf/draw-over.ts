@@ -1,5 +1,5 @@
 import { PDF, type PDFPage, PdfArray, PdfDict, PdfName, PdfNumber, PdfRef, PdfStream } from '@libpdf/core';
-import { objectCopier } from './copy-objects.js';
+import { ObjectCopies } from './object-copies.js';
 
 /** A PDF whose pages are drawn over pages of another. */
 export interface Overlay {
@@ -14,7 +14,7 @@ export async function drawOver(pdf: PDF, overlays: readonly Overlay[]): Promise<
   const before = pdf.register(streamOf('q\n'));
   for (const { content, places } of overlays) {
     const source = await PDF.load(content, { lenient: false });
-    const copy = objectCopier(source, pdf);
+    const copies = new ObjectCopies(source, pdf, { isLeftOut: () => false, replace: () => undefined });
     const resolve = (ref: PdfRef) => source.getObject(ref);
     for (const [nth, place] of places.entries()) {
       const [drawn, page] = [source.getPage(nth), pdf.getPage(place)];
@@ -27,8 +27,9 @@ export async function drawOver(pdf: PDF, overlays: readonly Overlay[]): Promise<
       const { x, y, width, height } = drawn.getMediaBox();
       form.set('BBox', numbers(x, y, x + width, y + height));
       form.set('Resources', drawn.getResources());
-      drawForm(pdf, page, { form: pdf.register(copy(form)), before });
+      drawForm(pdf, page, { form: pdf.register(copies.of(form)), before });
     }
+    copies.finish();
   }
 }
 

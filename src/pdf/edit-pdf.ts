@@ -14,7 +14,7 @@ import { camelName } from '../contract/field-rules.js';
 import { readInvoice } from '../contract/invoice-xml.js';
 import { attachFiles } from './attachments.js';
 import { claims, makeConform } from './conformance.js';
-import { pagesByDestination } from './destinations.js';
+import { pagesOfDestinations } from './destinations.js';
 import { drawOver, type Overlay } from './draw-over.js';
 import { invoiceFile, invoiceSchema } from './facturx.js';
 import { toPdfDate, writeInfo, writeXmp } from './xmp.js';
@@ -38,6 +38,16 @@ export interface PdfEdits {
   facturx?: FacturX;
   /** Applied last. */
   password?: PdfPassword;
+  /** Whether `description` is wanted. */
+  describe?: boolean;
+}
+
+export interface PdfDescription {
+  title: string;
+  /** The size of each page in points. */
+  sheets: [width: number, height: number][];
+  /** The pages, from 1 on, of named destinations. */
+  destinations: Map<string, number>;
 }
 
 /** The first page's size in CSS px, and the number of pages. */
@@ -47,6 +57,7 @@ export interface ReadPdf {
   pages: number;
   /** The pages of `targets`, from 1 on; null for those that are not there. Absent without `targets`. */
   targetPages?: (number | null)[];
+  description?: PdfDescription;
 }
 
 export interface PdfTask {
@@ -61,12 +72,16 @@ export async function editPdf({ content, edits }: PdfTask): Promise<ReadPdf & { 
   const pdf = await PDF.load(content, { lenient: false });
   const page = pdf.getPage(0);
   if (page === null) throw new Error('The PDF has no page.');
-  const { language = '', overlays = [], targets, password } = edits;
+  const { language = '', overlays = [], targets, describe = false, password } = edits;
   if (LANGUAGE_TAG.test(language) && pdf.getLanguage() === undefined) pdf.setLanguage(language);
   await drawOver(pdf, overlays);
+  const named = pagesOfDestinations(pdf);
+  const found = {
+    ...(targets === undefined ? {} : { targetPages: targets.map((name) => named.get(name) ?? null) }),
+    ...(describe ? { description: descriptionOf(pdf) } : {}),
+  };
   describeDocument(pdf, edits);
   if (password !== undefined) protect(pdf, password);
-  const found = targets === undefined ? {} : { targetPages: pagesByDestination(pdf, targets) };
   const [width, height] = [page.width, page.height].map((points) => Math.round(points * CSS_PX_PER_POINT)) as [
     number,
     number,
@@ -113,4 +128,9 @@ function refused(path: string, message: string): CaptureError {
     message: `\`${path}\` ${message}.`,
     details: { issues: [{ path, message }] },
   });
+}
+
+function descriptionOf(pdf: PDF): PdfDescription {
+  const sheets = pdf.getPages().map(({ width, height }): [number, number] => [width, height]);
+  return { title: pdf.getTitle() ?? '', sheets, destinations: pagesOfDestinations(pdf) };
 }

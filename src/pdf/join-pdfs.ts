@@ -22,6 +22,8 @@ export interface Part {
   pages?: readonly number[];
   /** The title of a bookmark that leads to the first page, and contains the bookmarks of the part. */
   chapter?: string;
+  /** Addresses of the document, without fragments. Links of other parts to them lead to the part. */
+  addresses?: readonly string[];
 }
 
 export interface JoinedPdf {
@@ -60,7 +62,7 @@ export function joinPdfs(parts: readonly Part[], { startOnOddPages = false } = {
   const joined = emptyJoined();
   const firstPages: number[] = [];
   for (const part of parts) {
-    if (startOnOddPages && joined.pages.length % 2 === 1) joined.pages.push(blankPage(joined, part));
+    if (startOnOddPages && joined.pages.length % 2 === 1) joined.pages.push(blankPage(joined));
     firstPages.push(joined.pages.length);
     addPart(joined, part, parts);
   }
@@ -174,18 +176,16 @@ function copyPage(joined: Joined, copies: ObjectCopies, { dict, inherited }: Fou
   return copy;
 }
 
-function blankPage(joined: Joined, { open }: Part): PdfRef {
-  const box = resolved(open.pdf, open.pages[0]?.inherited.get('MediaBox'));
-  const sides = box instanceof PdfArray ? box.toArray().map((side) => resolved(open.pdf, side)) : [];
-  const numbers = sides.flatMap((side) => (side instanceof PdfNumber ? [side] : []));
-  return joined.pdf.context.registry.register(
-    PdfDict.of({
-      Type: PdfName.of('Page'),
-      Parent: joined.root,
-      MediaBox: new PdfArray(numbers.length === 4 ? numbers : LETTER.map((side) => PdfNumber.of(side))),
-      Resources: new PdfDict(),
-    }),
-  );
+/** The back of the last page. */
+function blankPage({ pdf, root, pages }: Joined): PdfRef {
+  const last = pages.at(-1);
+  const front = last && pdf.getObject(last);
+  const page = PdfDict.of({ Type: PdfName.of('Page'), Parent: root, Resources: new PdfDict() });
+  for (const key of ['MediaBox', 'CropBox', 'Rotate']) {
+    const value = front instanceof PdfDict ? front.get(key) : undefined;
+    if (value !== undefined) page.set(key, value);
+  }
+  return pdf.context.registry.register(page);
 }
 
 interface Destinations {

@@ -27,8 +27,12 @@ const DEPTH_MAX = 60;
 
 /** A bookmark that leads to the top of a page. */
 export function titled(title: string, page: PdfRef): PdfDict {
-  const top = [page, PdfName.of('XYZ'), PdfNull.instance, PdfNull.instance, PdfNull.instance];
-  return PdfDict.of({ Title: PdfString.fromString(title), Dest: new PdfArray(top) });
+  return PdfDict.of({ Title: PdfString.fromString(title), Dest: topOf(page) });
+}
+
+/** A destination at the top of a page. */
+export function topOf(page: PdfRef): PdfArray {
+  return new PdfArray([page, PdfName.of('XYZ'), PdfNull.instance, PdfNull.instance, PdfNull.instance]);
 }
 
 /** The destinations that have a name: strings, and the names of PDF 1.1. */

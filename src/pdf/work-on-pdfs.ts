@@ -8,6 +8,7 @@ import type { PdfBookmark, PdfChanges } from '../contract/pdf-work.js';
 import { viewOf } from '../thread.js';
 import { editPdf, type PdfEdits } from './edit-pdf.js';
 import { joinPdfs, type Part } from './join-pdfs.js';
+import { linkParts } from './link-parts.js';
 import { type OpenPdf, openPdf, refusedFile, resolved } from './open-pdf.js';
 import { toBookmarks, writeOutline } from './outline.js';
 
@@ -21,6 +22,7 @@ export interface GivenPdf {
   prefersTitle?: boolean;
   /** In place of its own. */
   bookmarks?: readonly PdfBookmark[];
+  addresses?: readonly string[];
 }
 
 export interface PdfWork {
@@ -76,7 +78,7 @@ async function makeAll(work: PdfWork): Promise<MadePdf[]> {
 }
 
 async function openSource(
-  { name, content, chapter, prefersTitle, bookmarks }: GivenPdf,
+  { name, content, chapter, prefersTitle, bookmarks, addresses }: GivenPdf,
   { flatten, pages }: PdfChanges,
 ): Promise<Source> {
   let open = await openPdf(content, name);
@@ -93,6 +95,7 @@ async function openSource(
     open,
     ...(chosen && { pages: chosen }),
     ...(chapter !== undefined && { chapter: (prefersTitle && open.pdf.getTitle()?.trim()) || chapter }),
+    ...(addresses && { addresses }),
   };
 }
 
@@ -157,7 +160,9 @@ async function make(
     if (rotate !== null) rotatePages(open, rotate);
     return { name, content: await open.pdf.save({ incremental: true }), pages: open.pages.length, firstPages: [0] };
   }
-  const { pdf, pages, firstPages } = joinPdfs(group, merge ?? {});
+  const joined = joinPdfs(group, merge ?? {});
+  linkParts(joined, group);
+  const { pdf, pages, firstPages } = joined;
   if (bookmarks !== undefined) writeOutline(pdf, toBookmarks(bookmarks, pages));
   const found = pages.flatMap((ref) => {
     const dict = pdf.getObject(ref);

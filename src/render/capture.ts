@@ -7,6 +7,7 @@ import { type PageLoad, pageLoadsOf } from '../contract/page-loads.js';
 import type { LocalPassage } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import { Deadlines, monotonicNow, timeLimit } from './deadlines.js';
+import { captureDocuments, sumOf } from './documents.js';
 import { type FileContents, ownFiles, withAttachedFiles } from './guard/own-files.js';
 import { estimateBytes, type MemoryBudget } from './memory.js';
 import { keepsNavigating } from './page/navigate.js';
@@ -48,7 +49,8 @@ const OWN_BROWSER_START_MS = 30_000;
  */
 export async function capture(deps: RenderDeps, given: RenderOrder, signal: AbortSignal): Promise<Rendering> {
   const order = { ...given, options: await withAttachedFiles(given.options, given.files) };
-  const { timeout, delay } = order.options;
+  const { timeout, delay, pdf } = order.options;
+  if (pdf?.pages !== undefined) return await captureAsOne(deps, order, signal);
   const loads = pageLoadsOf(order.options);
   let begun = monotonicNow();
   const renderings: Rendering[] = [];
@@ -98,10 +100,28 @@ function noTimeLeft(timeout: number, { loads, done }: { loads: number; done: num
   });
 }
 
-function sumOf(all: readonly Record<string, number>[]): Record<string, number> {
-  const sums: Record<string, number> = {};
-  for (const [name, ms] of all.flatMap((one) => Object.entries(one))) sums[name] = (sums[name] ?? 0) + ms;
-  return sums;
+async function captureAsOne(deps: RenderDeps, order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
+  let begun: number | null = null;
+  const documents = {
+    ...deps,
+    signal,
+    begunAt: () => begun ?? monotonicNow(),
+    captureLoad: (load: PageLoad, { heldBytes, progress }: { heldBytes: number; progress(part: number): number }) => {
+      const part: RenderOrder = {
+        ...order,
+        options: load.options,
+        onBegin() {
+          if (begun !== null) return;
+          begun = monotonicNow();
+          order.onBegin?.();
+        },
+        onProgress: (done) => order.onProgress(progress(done)),
+        kept: undefined,
+      };
+      return captureLoad(deps, part, { load, signal, heldBytes });
+    },
+  };
+  return await captureDocuments(documents, order.options);
 }
 
 function bytesOf(renderings: readonly Rendering[]): number {

@@ -61,7 +61,7 @@ import { type StageTime, type StageTimes, timingsOf } from './stage-times.js';
 import { runSteps, waitForFunction } from './steps/steps.js';
 
 /** One picture. Its size is in output px, read from the encoded bytes; that of a PDF in CSS px of its first page. */
-interface RenderedPicture extends Pick<Picture, 'content' | 'width' | 'height' | 'diagnostics'> {
+interface RenderedPicture extends Pick<Picture, 'content' | 'width' | 'height' | 'diagnostics' | 'part'> {
   format: ArtifactFormat;
   warnings: CaptureWarning[];
 }
@@ -416,6 +416,7 @@ export class PageCapture {
       content,
       format: options.document === 'html' ? 'html' : options.format,
       captures: this.#several ? taken.map(toNamedPicture) : null,
+      ...(picture.part === undefined ? {} : { part: picture.part }),
       width,
       height,
       finalUrl: finalUrl(session, shown, options),

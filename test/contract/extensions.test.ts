@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { pageLoadsOf } from '../../src/contract/page-loads.js';
+import { pageLoadsOf, timesOf } from '../../src/contract/page-loads.js';
+import { priceOf } from '../../src/contract/pricing.js';
 import type { SubmissionRules } from '../../src/contract/submission.js';
 import { parse, pathsOf, RULES, refusal, URL_ONLY } from './parsing.js';
 
@@ -228,6 +229,45 @@ describe('a request with extensions', () => {
       cookies: [session],
       origins: [origin],
     });
+  });
+
+  it('has a load with its own options for each document of a PDF, at the price of a PDF each', () => {
+    const pages = [
+      { html: '<p>a', title: 'A' },
+      { url: 'b.example', delay: 500, pdf: { landscape: true } },
+    ];
+    const { options } = parse({ format: 'pdf', delay: 9, pdf: { paper: 'a4', blank_pages_to_odd: true, pages } });
+    expect(options).toMatchObject({ url: 'http://html.invalid/', html: '<p>a', pdf: { blankPagesToOdd: true } });
+    const [first, second] = pageLoadsOf(options).map((load) => load.options);
+    expect(first).toMatchObject({ html: '<p>a', delay: 9, pdf: { paper: { width: 8.2677, height: 11.6929 } } });
+    expect(second).toMatchObject({
+      url: 'https://b.example/',
+      html: null,
+      delay: 500,
+      pdf: { paper: { width: 11.6929, height: 8.2677 } },
+    });
+    expect(first?.pdf).not.toHaveProperty('pages');
+    expect(priceOf(options)).toBe(6);
+    expect(timesOf(options)).toEqual({ timeout: 60_000, delay: 509 });
+  });
+
+  it.each([
+    [{ url: 'a.example' }, [{ html: 'a' }], 'url'],
+    [{ headers: { Authorization: 'x' } }, [{ html: 'a' }], 'headers'],
+    [{ viewports: [{ width: 400 }] }, [{ html: 'a' }], 'viewports'],
+    [{}, [{ html: 'a' }, {}], 'pdf.pages.1.url'],
+    [{}, [{ html: 'a', cookies: [{ name: 'a', value: 'b' }] }], 'pdf.pages.0.cookies'],
+    [{}, [{ html: 'a', pdf: { outline: true } }], 'pdf.pages.0.pdf.outline'],
+    [
+      {},
+      [
+        { html: 'a', delay: 20_000 },
+        { html: 'b', delay: 20_000 },
+      ],
+      'delay',
+    ],
+  ])('with %j refuses the documents %j of a PDF for %s', (others, pages, path) => {
+    expect(pathsOf({ format: 'pdf', ...others, pdf: { pages } })).toContain(path);
   });
 
   it('has its PDF in inches, turned when landscape, with one margin for all sides or one for each', () => {

@@ -27,8 +27,9 @@ describe('the table of request fields', () => {
       ...secrets,
       ...FIELD_LIST.filter(({ name }) => /^(headers|storage_state)$/.test(name)),
     ]) {
-      // The tool has steps without secrets, and links may have a PDF without its password.
-      const inLinks = name === 'pdf' ? findField(['pdf', 'password'])?.links : links;
+      // The tool has steps without secrets, and links may have a PDF without its password and its documents.
+      const inLinks =
+        name === 'pdf' ? ['password', 'pages'].some((one) => findField(['pdf', one])?.links !== false) : links;
       expect([inLinks, mcp], name).toEqual([false, name === 'steps' ? true : undefined]);
     }
   });

@@ -263,6 +263,7 @@ const NEEDS: Record<string, Record<string, unknown>> = {
   base_url: { url: undefined, html: '<p>' },
   palette: { format: 'png' },
   pdf: { format: 'pdf' },
+  'pdf.pages': { url: undefined },
   padding: { selector: 'p' },
   full_width: { full_page: true },
   max_height: { full_page: true },
@@ -325,7 +326,8 @@ function bodyWith(name: string, value: unknown): Record<string, unknown> {
     ...(type === 'array' ? (outer === 'cookies' ? Object(example)[0] : NEEDS[name]) : example),
     [member]: value,
   };
-  return { ...URL_ONLY, ...NEEDS[outer], [outer]: type === 'array' ? [inner] : inner };
+  if (type === 'array') return { ...URL_ONLY, ...NEEDS[outer], [outer]: [inner] };
+  return { ...URL_ONLY, ...NEEDS[outer], ...NEEDS[name], [outer]: inner };
 }
 
 /** The members of an object, or of the entries of a list; otherwise the field itself. */

@@ -98,8 +98,8 @@ class Tolerance {
 
   /** Only some failures can be tolerated. A check that the request asked for needs no advice; a compatible API has no field `tolerate`. */
   #withAdvice(error: CaptureError): CaptureError {
-    const isAskedFor = error.code === 'render_incomplete' && error.details?.check !== 'blank';
     const isTolerable = TOLERATED_CODES.some((one) => one === error.code);
+    const isAskedFor = error.code === 'render_incomplete' && error.details?.check !== 'blank';
     if (!isTolerable || isAskedFor || (this.options.document ?? null) !== null) return error;
     error.message += ` To capture it all the same, add ${error.code} to \`tolerate\`; STILLFRAME_TOLERATE is the default of a server.`;
     return error;

@@ -8,8 +8,6 @@ export type Templates = Pick<PdfOption, 'headerTemplate' | 'footerTemplate'>;
 export interface PagesAlike extends Templates {
   /** Their places in the file, from 0 on. */
   places: number[];
-  /** Their numbers, in the form of `page_ranges`. */
-  pageRanges: string;
 }
 
 /**
@@ -43,7 +41,6 @@ export function pagesAlike(
       headerTemplate: header === '' ? null : header,
       footerTemplate: footer === '' ? null : footer,
       places,
-      pageRanges: rangesOf(places.map((place) => printed[place] ?? 0)),
     }));
 }
 
@@ -58,8 +55,8 @@ export function printedPages(pageRanges: string | null, count: number): number[]
   return printed;
 }
 
-/** `1-3,5` for 1, 2, 3 and 5. */
-function rangesOf(pages: readonly number[]): string {
+/** Numbers of pages in the form of `page_ranges`: `1-3,5` for 1, 2, 3 and 5. */
+export function rangesOf(pages: readonly number[]): string {
   const ranges: [from: number, to: number][] = [];
   for (const page of pages) {
     const last = ranges.at(-1);

@@ -14,7 +14,7 @@ import type { PageBox } from '../in-page/print.js';
 import { advanceTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../page-session.js';
 import { arrangeFullPage, capturedHeight, type ScrollReport } from './full-page.js';
-import { pagesAlike, printedPages } from './page-headers.js';
+import { pagesAlike, printedPages, rangesOf } from './page-headers.js';
 import { showPictures } from './paper-pictures.js';
 import { type PrintOptions, printStream, refusedAs } from './print-stream.js';
 import {
@@ -258,24 +258,32 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   const fit = pdf.fitWidth ? await fitWidth(order, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
   if (!pdf.fitWidth) await page.call('print.keepWidth');
   await showPictures(order, onSheet(order, sheet, fit), { backgrounds: pdf.printBackground });
-  const edits = documentEdits(pdf, await page.call('print.documentNames'));
+  const edits = documentEdits(pdf.place === undefined ? pdf : {}, await page.call('print.documentNames'));
   await page.call('print.keepHeadings');
   const print: Print = (how) =>
     printStream(page, toPrintOptions(how, fit.scale, sheet.margins)).catch((error: unknown) => {
       throw error instanceof CaptureError && error.code === 'render_timeout' ? tooLong(leftMs) : asRefusal(error, pdf);
     });
   const bare = pdf.headers === undefined ? pdf : { ...pdf, headerTemplate: null, footerTemplate: null };
+  if (pdf.place !== undefined) await page.call('pageNumbers.nameParts');
+  const { targets, references } = await page.call('pageNumbers.findTargets', pdf.place ?? { before: 0, pages: {} });
   const { printed, paper } =
     pdf.singlePage === true
       ? await printOnOne(order, bare, { sheet, fit, print })
-      : { printed: await printNumbered(order, bare, print), paper: pdf.paper };
+      : { printed: await printNumbered(order, bare, { print, targets }), paper: pdf.paper };
   const file =
     pdf.headers === undefined
-      ? await edit(order, printed, edits)
+      ? await edit(order, printed, { ...edits, describe: pdf.place !== undefined })
       : await addHeaders(order, { ...pdf, paper }, { printed, print, edits });
   const { fitted } = fit;
   const found = { pageHeight, stoppedReason: 'end_of_page', truncated: lacks, lacksContent: lacks } as const;
-  return printedPicture(order, file, fitted === undefined ? found : { ...found, fitted });
+  const { description, ...rest } = file;
+  return {
+    ...printedPicture(order, rest, fitted === undefined ? found : { ...found, fitted }),
+    ...(description === undefined
+      ? {}
+      : { part: { ...description, margin: sheet.margins, isNumbered: targets.length > 0, references } }),
+  };
 }
 
 type Print = (how: PdfOption) => Promise<Buffer>;
@@ -284,9 +292,12 @@ type Print = (how: PdfOption) => Promise<Buffer>;
 const NUMBERINGS_MAX = 3;
 
 /** Prints a document with the numbers of the pages that it refers to. */
-async function printNumbered(order: PictureOrder, pdf: PdfOption, print: Print): Promise<Buffer> {
+async function printNumbered(
+  order: PictureOrder,
+  pdf: PdfOption,
+  { print, targets }: { print: Print; targets: string[] },
+): Promise<Buffer> {
   const { page } = order;
-  const targets = await page.call('pageNumbers.findTargets');
   if (targets.length === 0) return await print(pdf);
   for (let again = 0; ; again++) {
     const whole = await print({ ...pdf, pageRanges: null });
@@ -313,8 +324,9 @@ async function addHeaders(
   const isPart = pdf.pageRanges !== null && pdf.headers?.some(({ pages }) => /last/i.test(pages)) === true;
   const pages = isPart ? (await edit(order, await print({ ...plain, pageRanges: null }), {})).pages : count;
   let bytes = 0;
-  for (const { places, ...alike } of pagesAlike(pdf, { printed: numbers, pages })) {
-    const drawn = await print({ ...plain, ...alike });
+  for (const { places, ...templates } of pagesAlike(pdf, { printed: numbers, pages })) {
+    const pageRanges = rangesOf(places.map((place) => numbers[place] ?? 0));
+    const drawn = await print({ ...plain, ...templates, pageRanges });
     bytes += drawn.length;
     if (bytes > HEADERS_MAX_BYTES) throw refusedAs('pdf.headers', 'has more headers and footers than fit into a file');
     overlays.push({ content: drawn, places });
@@ -324,8 +336,8 @@ async function addHeaders(
 }
 
 /** What the document says about itself, by default as the page does, and what it brings along. */
-function documentEdits(
-  { document = {} }: PdfOption,
+export function documentEdits(
+  { document = {} }: Pick<PdfOption, 'document'>,
   { title, description, language }: { title: string; description: string; language: string },
 ): PdfEdits {
   const { metadata, attachments = [], facturx, password } = document;

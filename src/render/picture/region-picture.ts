@@ -6,8 +6,9 @@
 
 import { setImmediate } from 'node:timers/promises';
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
-import type { CaptureOptions, ImageFormat, View } from '../../contract/capture-request.js';
+import type { CaptureOptions, ImageFormat, PdfOption, View } from '../../contract/capture-request.js';
 import { FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
+import type { PdfDescription } from '../../pdf/edit-pdf.js';
 import type { PdfFiles } from '../../pdf/pdf-files.js';
 import { monotonicNow } from '../deadlines.js';
 import {
@@ -39,6 +40,8 @@ export interface Picture extends Encoded {
   lacksContent?: boolean;
   /** Whether an animated picture has several frames; absent for a still one. */
   isMoving?: boolean;
+  /** What a PDF is that becomes a part of another; absent for others. */
+  part?: PdfPart;
   diagnostics: RenderDiagnostics;
   /** The part of the page beside the columns of a full-page picture; absent if there is none. */
   cut?: {
@@ -48,6 +51,15 @@ export interface Picture extends Encoded {
     side: 'left' | 'right';
   };
   timings: PictureTimes;
+}
+
+export interface PdfPart extends PdfDescription {
+  /** The distances from the edges of its first sheet to the content, in inches. */
+  margin: PdfOption['margin'];
+  /** Whether it shows page numbers of its own parts. */
+  isNumbered: boolean;
+  /** The addresses that its table of contents links to outside of the document. */
+  references: string[];
 }
 
 /** The inputs for every kind of picture. */
