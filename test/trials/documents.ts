@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Conformance } from '../../src/contract/document-schema.js';
 import { editPdf } from '../../src/pdf/edit-pdf.js';
-import { brokenRules, missingForVeraPdf } from '../fixtures/validators/validate-pdfs.js';
+import { brokenRules, fetchVeraPdf } from '../fixtures/validators/validate-pdfs.js';
 import { launchChromium } from '../render/picture/a-page-session.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -19,8 +19,8 @@ const PAGES_AT_ONCE = 20;
 const LOAD_MS = 15_000;
 
 export async function run({ pages: given = 'test-results/saved-pages' }: { pages?: string }): Promise<TrialResult> {
-  const missing = missingForVeraPdf();
-  if (missing !== null) return { figures: {}, problems: [missing] };
+  const veraPdf = fetchVeraPdf();
+  if ('missing' in veraPdf) return { figures: {}, problems: [veraPdf.missing] };
   const folder = resolve(String(given));
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'));
   const files = names.map((name) => join(folder, name));
@@ -51,7 +51,7 @@ export async function run({ pages: given = 'test-results/saved-pages' }: { pages
       }
     }
     const broken = brokenRules(
-      temporary,
+      { folder: temporary, ...veraPdf },
       made.map(([flavour, content]) => [flavour, content]),
     );
     for (const [index, rules] of broken.entries())
