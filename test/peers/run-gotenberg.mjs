@@ -12,7 +12,10 @@ import { opt, PROJECT, sleep, startDns, startProduct, tempDir } from './world.mj
 const co = process.argv[2];
 const only = new RegExp(opt('--only', '.'), 'i');
 const featRe = new RegExp(
-  opt('--feature', '^(chromium_.*|pdfengines_(merge|split|flatten|convert|metadata|encrypt|embed|rotate|bookmarks)|health|version|root|output_filename|webhook|debug|prometheus_metrics)$'),
+  opt(
+    '--feature',
+    '^(chromium_.*|pdfengines_(merge|split|flatten|convert|metadata|encrypt|embed|rotate|bookmarks)|health|version|root|output_filename|webhook|debug|prometheus_metrics)$',
+  ),
 );
 const WORKERS = Number(opt('--workers', '2'));
 const out = opt('--json', '');
