@@ -37,7 +37,9 @@ function rowsOf(field: Field): string[] {
     defaultOf(field),
     meaning,
   ];
-  const inner = opaque === true ? [] : (item?.members ?? members);
+  // The members of what a document of `pdf.pages` has like the request stand there.
+  const isRepeated = / of the request$|^default: the request's$/.test(description);
+  const inner = opaque === true || isRepeated ? [] : (item?.members ?? members);
   return [
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`,
     ...inner.flatMap((member) => rowsOf({ ...member, mcp: member.mcp ?? mcp })),
