@@ -489,7 +489,7 @@ function bandEnd(
   const { from, to, seen, mostPixels } = rows;
   const width = Math.min(box.right, seen.right) - Math.max(box.left, seen.left);
   // A page may end between two px: its view then ends with the second of them.
-  const shown = Math.round(seen.bottom * density) / density;
+  const shown = Math.max(seen.bottom, Math.round(seen.bottom * density) / density);
   const most = Math.min(shown - from, mostPixels / (Math.max(1, width) * density ** 2));
   if (to - from <= most + ROUNDING) return to;
   const step = stepOf(density);
