@@ -26,6 +26,8 @@ let service: TestService;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 let bucket: Awaited<ReturnType<typeof startUploadReceiver>>;
 let directory: string;
+/** A job whose PDF has two pages. */
+let jobId: string;
 
 beforeAll(async () => {
   // Stands in for example.com, with the elements that its page has.
@@ -50,6 +52,19 @@ beforeAll(async () => {
     join(directory, 'request.json'),
     exampleWith(readDocument('docs/html-files.md'), 'json', 'full_page'),
   );
+  // The PDFs that docs/documents.md merges and turns.
+  const printed = await fetch(`${service.url}/v1/screenshot`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${service.key}`,
+      'content-type': 'application/json',
+      accept: 'application/pdf',
+    },
+    body: JSON.stringify({ html: '<p>One<p style="break-before:page">Two', format: 'pdf', pdf: {} }),
+  });
+  jobId = printed.headers.get('x-job-id') ?? '';
+  const pdf = Buffer.from(await printed.arrayBuffer());
+  for (const month of ['january', 'february']) await writeFile(join(directory, `${month}.pdf`), pdf);
   await mkdir(join(directory, 'report', 'img'), { recursive: true });
   for (const file of ['index.html', 'style.css', 'img/logo.png'])
     await writeFile(join(directory, 'report', file), 'p { color: teal }');
@@ -66,6 +81,7 @@ function againstStandIns(example: string): string {
   const { port } = site.address() as AddressInfo;
   return example
     .replaceAll('http://127.0.0.1:3000', service.url)
+    .replace(/job_\w{26}/, jobId)
     .replaceAll('https://hooks.example.com', receiver.origin)
     .replaceAll('https://bucket.example.com', bucket.origin)
     .replaceAll('https://example.com', `http://127.0.0.2:${port}`);

@@ -7,6 +7,7 @@ import { completionModel } from '../src/cli/completion.js';
 import { makeProgram } from '../src/cli/program.js';
 import { ERROR_CODES } from '../src/contract/capture-error.js';
 import { parseComparison } from '../src/contract/comparison.js';
+import { parsePdfWork } from '../src/contract/pdf-work.js';
 import { parseSubmission } from '../src/contract/submission.js';
 import { API as ROUTES } from '../src/http/app.js';
 import { DOCUMENTS, type Document, examplesOf, ROOT, readDocument } from './fixtures/documents.js';
@@ -62,7 +63,8 @@ describe('the documentation', () => {
     const rules = { forceAsync: false, webhookAllow: [] };
     for (const one of bodies.map((text) => JSON.parse(text))) {
       const body = 'schedule' in one ? one.request : one;
-      expect(() => ('before' in body ? parseComparison(body, rules) : parseSubmission(body, rules))).not.toThrow();
+      const parse = 'before' in body ? parseComparison : 'files' in body ? parsePdfWork : parseSubmission;
+      expect(() => parse(body, rules)).not.toThrow();
     }
   });
 

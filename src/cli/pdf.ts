@@ -11,12 +11,17 @@ interface Output {
   force?: boolean;
 }
 
-const EXAMPLES = `
-Examples:
-  stillframe pdf merge cover.pdf report.pdf -o book.pdf --chapters
-  stillframe pdf split book.pdf --every 10 -o parts/
-  stillframe pdf pages book.pdf 2-5,9 -o part.pdf
-  stillframe pdf encrypt book.pdf --user-password secret -o locked.pdf`;
+const EXAMPLE_OF: Record<string, string> = {
+  merge: 'cover.pdf report.pdf -o book.pdf --chapters',
+  split: 'book.pdf --every 10 -o parts/',
+  pages: 'book.pdf 2-5,9 -o part.pdf',
+  rotate: 'scan.pdf --degrees 90 -o upright.pdf',
+  flatten: 'form.pdf -o flat.pdf',
+  metadata: "book.pdf --title 'All reports' -o titled.pdf",
+  attach: 'report.pdf figures.csv -o with-figures.pdf',
+  convert: 'report.pdf --conformance pdf/a-2b -o archive.pdf',
+  encrypt: 'book.pdf --user-password secret -o locked.pdf',
+};
 
 /** Adds `stillframe pdf`: what POST /v1/pdf does, without a server. */
 export function addPdfCommand(program: Command): void {
@@ -24,7 +29,10 @@ export function addPdfCommand(program: Command): void {
     .command('pdf')
     .summary('merge, split and change PDFs')
     .description('Merge, split and change PDFs, without a server.')
-    .addHelpText('after', EXAMPLES);
+    .addHelpText(
+      'after',
+      `\nExamples:\n${['merge', 'split', 'pages', 'encrypt'].map((name) => `  stillframe pdf ${name} ${EXAMPLE_OF[name]}`).join('\n')}`,
+    );
   command(pdf, 'merge', 'join files, with their bookmarks, links, form fields and tags', '<files...>')
     .option('--chapters', 'add a bookmark with the name of each file, which contains its own')
     .option('--blank-pages-to-odd', 'begin each file on an odd page, as for printing on both sides')
@@ -63,7 +71,7 @@ export function addPdfCommand(program: Command): void {
         { output, force: force === true },
       ),
     );
-  command(pdf, 'attach', 'put files into the document', '<file> <attachments...>').action(
+  command(pdf, 'attach', 'put files into the document', '<file> <files...>').action(
     async (file: string, attachments: string[], out: Output) => {
       const contents = await Promise.all(
         attachments.map(async (path) => ({
@@ -111,6 +119,7 @@ function command(pdf: Command, name: string, description: string, files = '<file
   return pdf
     .command(`${name} ${files}`)
     .description(description)
+    .addHelpText('after', `\nExample:\n  stillframe pdf ${name} ${EXAMPLE_OF[name]}`)
     .requiredOption('-o, --output <path>', name === 'split' ? 'directory for the files' : 'the file to write')
     .option('--force', 'overwrite existing files');
 }
