@@ -15,6 +15,7 @@ import { PLACES } from '../../src/http/console/console.js';
 import { sharp } from '../../src/sharp.js';
 import { buildProgram } from '../fixtures/build-program.js';
 import { interlacedPng, progressiveJpeg, textBomb } from '../fixtures/hostile-pictures.js';
+import { rawPdf } from '../pdf/raw-pdf.js';
 import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
 import { type TrialResult, tally, until } from './trial-result.js';
 
@@ -271,6 +272,13 @@ async function heaviest(isShort: boolean): Promise<Bodies> {
   const page = { 'index.html': `<p>${'word '.repeat(isShort ? 100_000 : 9_000_000)}` };
   const target = { url: 'http://127.0.0.2:9/' };
   const plain = { told: 'a body of 256 KiB', body: filled('{"a":"', 'a', '"}', BODY_BYTES) };
+  const pages = manyPages(isShort ? 200 : 4_900);
+  const pdfForm = (fields: Record<string, string>, pdf: Buffer) => () => {
+    const data = new FormData();
+    for (const [name, value] of Object.entries(fields)) data.append(name, value);
+    data.append('files', new Blob([new Uint8Array(pdf)]), 'a.pdf');
+    return data;
+  };
   const long = isShort ? captures.slice(0, 1) : captures;
   return {
     '/v1/screenshot': [small, values, ...long],
@@ -302,11 +310,46 @@ async function heaviest(isShort: boolean): Promise<Bodies> {
       ]),
     ),
     '/forms/*': [{ told: 'the largest form', body: form(page) }],
+    '/v1/pdf': [
+      { told: 'a PDF of thousands of pages', body: pdfForm({ request: '{"flatten":true}' }, pages) },
+      { told: 'a damaged PDF', body: pdfForm({ request: '{"merge":true}' }, pages.subarray(9, -99)) },
+    ],
+    ...Object.fromEntries(
+      Object.entries(ENGINE_FIELDS).map(([path, fields]) => [
+        `/forms/pdfengines/${path}`,
+        [{ told: 'a PDF of thousands of pages', body: pdfForm(fields, pages) }],
+      ]),
+    ),
     '/console': [
       { told: 'the largest form', body: filled('url=', '%0A', '', 990_000) },
       { told: 'the most fields', body: filled('a=', '%20&a=', '', 5_900) },
     ],
   };
+}
+
+/** Gotenberg's routes for PDFs that are given, and fields of theirs. */
+const ENGINE_FIELDS: Record<string, Record<string, string>> = {
+  merge: {},
+  split: { splitMode: 'intervals', splitSpan: '100' },
+  flatten: {},
+  convert: { pdfa: 'PDF/A-2b' },
+  encrypt: { userPassword: 'a' },
+  embed: {},
+  rotate: { rotateAngle: '90' },
+  'metadata/read': {},
+  'metadata/write': { metadata: '{"Author":"a"}' },
+  'bookmarks/read': {},
+  'bookmarks/write': { bookmarks: '[]' },
+};
+
+function manyPages(count: number): Buffer {
+  const numbers = Array.from({ length: count }, (_, at) => at + 3);
+  const page = '<</Type /Page /Parent 2 0 R /MediaBox [0 0 300 300] /Resources <<>>>>';
+  return rawPdf({
+    1: '<</Type /Catalog /Pages 2 0 R>>',
+    2: `<</Type /Pages /Count ${count} /Kids [${numbers.map((number) => `${number} 0 R`).join(' ')}]>>`,
+    ...Object.fromEntries(numbers.map((number) => [number, page])),
+  });
 }
 
 function filesForm(): FormData {
