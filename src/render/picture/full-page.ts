@@ -50,7 +50,7 @@ const LOAD_WAIT_MS = 400;
 /** The wait at the end of the page for content that extends it, in ms. */
 export const END_WAIT_MS = 800;
 /** The longest that a scroll takes which began before the time limit, and the return to the top, on a busy machine, in ms. */
-const LAST_STEP_MS = LOAD_WAIT_MS + STOP_MAX_MS + END_WAIT_MS;
+const LAST_STEP_MS = LOAD_WAIT_MS + STOP_MAX_MS;
 /** The number of consecutive scrolls without movement or new content after which scrolling ends. */
 const STUCK_STEPS = 3;
 
