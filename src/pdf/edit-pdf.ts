@@ -75,9 +75,8 @@ export async function editPdf({ content, edits }: PdfTask): Promise<ReadPdf & { 
   const { language = '', overlays = [], targets, describe = false, password } = edits;
   if (LANGUAGE_TAG.test(language) && pdf.getLanguage() === undefined) pdf.setLanguage(language);
   await drawOver(pdf, overlays);
-  const named = pagesOfDestinations(pdf);
   const found = {
-    ...(targets === undefined ? {} : { targetPages: targets.map((name) => named.get(name) ?? null) }),
+    ...(targets === undefined ? {} : { targetPages: pagesOf(pdf, targets) }),
     ...(describe ? { description: descriptionOf(pdf) } : {}),
   };
   describeDocument(pdf, edits);
@@ -128,6 +127,11 @@ function refused(path: string, message: string): CaptureError {
     message: `\`${path}\` ${message}.`,
     details: { issues: [{ path, message }] },
   });
+}
+
+function pagesOf(pdf: PDF, targets: readonly string[]): (number | null)[] {
+  const pages = pagesOfDestinations(pdf);
+  return targets.map((name) => pages.get(name) ?? null);
 }
 
 function descriptionOf(pdf: PDF): PdfDescription {
