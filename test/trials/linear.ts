@@ -4,7 +4,7 @@
  *
  * Sabotage that turns it red: remove the lookbehind of `waitForExpression` in http/compatible-apis/gotenberg-fields.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueKey } from '../../src/account/issue-key.js';
 import { SCOPES } from '../../src/contract/api-key.js';
@@ -14,7 +14,7 @@ import * as grafana from '../../src/http/compatible-apis/grafana.js';
 import { FORM_FIELDS } from '../../src/http/console/form-fields.js';
 import { bodyOf, HEAVY_UNITS, stringFields } from '../fixtures/string-fields.js';
 import { aConsole } from '../http/console/a-console.js';
-import { fakeServices, KEYS, serveApp, servicesWithApi } from '../http/fake-services.js';
+import { fakeServices, KEYS, serveApp, servicesWithApi, UPLOADS_DIR } from '../http/fake-services.js';
 import { startStallMeter } from './stall-meter.js';
 import { type TrialResult, tally } from './trial-result.js';
 
@@ -61,6 +61,7 @@ interface Case {
  * @param only a regular expression that the names of fields match
  */
 export async function run({ every = 1, only = '' }: { every?: number; only?: number | string }): Promise<TrialResult> {
+  using _uploads = { [Symbol.dispose]: () => rmSync(UPLOADS_DIR, { recursive: true, force: true }) };
   await using api = await serveApp(fakeServices());
   await using gotenberg = await serveApp(servicesWithApi('gotenberg'));
   await using browser = await serveApp(servicesWithApi('browserless'));
