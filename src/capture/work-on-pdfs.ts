@@ -1,6 +1,6 @@
 import type { Principal } from '../account/authenticate.js';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
-import { CaptureError } from '../contract/capture-error.js';
+import { CaptureError, refusedField } from '../contract/capture-error.js';
 import type { PdfAttachment } from '../contract/document-schema.js';
 import { ATTACHMENTS_MAX_BYTES, PDF_FILES_MAX_BYTES } from '../contract/limits.js';
 import type { PdfBookmark, PdfChanges, PdfSource } from '../contract/pdf-work.js';
@@ -67,10 +67,10 @@ export async function findPdf(
 ): Promise<FoundPdf> {
   const name =
     source.kind === 'artifact' ? source.name : await artifactOf(deps, { field, jobId: source.jobId }, principal);
-  if (!name.endsWith('.pdf')) throw refused(field, 'must be a PDF');
+  if (!name.endsWith('.pdf')) throw refusedField(field, 'must be a PDF');
   const artifact = await deps.openPicture(name);
   if (artifact === 'deleted') throw pictureDeleted();
-  if (artifact === null) throw refused(field, 'is not a PDF of this server', 404);
+  if (artifact === null) throw refusedField(field, 'is not a PDF of this server', { status: 404 });
   return { name, bytes: artifact.bytes, read: () => chunksOf(artifact) };
 }
 
@@ -94,7 +94,7 @@ export async function workOnPdfs(
   who: Asking,
 ): Promise<MadePdf[]> {
   if (attachments.reduce((sum, file) => sum + file.bytes, 0) > ATTACHMENTS_MAX_BYTES)
-    throw refused('attachments', `must have at most ${ATTACHMENTS_MAX_BYTES / 1e6} MB together`);
+    throw refusedField('attachments', `must have at most ${ATTACHMENTS_MAX_BYTES / 1e6} MB together`);
   return await charged(deps, files, who, () =>
     deps.queue.work({ account: who.principal.accountId, signal: who.signal }, async () => {
       const loaded = await load(deps, files, who.signal);
@@ -176,13 +176,8 @@ async function artifactOf(
   principal: Principal,
 ): Promise<string> {
   const job = await lookupJob(store, jobId, principal);
-  if (job === null) throw refused(field, 'is not a job of this API key', 404);
-  if (job.result === null) throw refused(field, 'is a job that has not ended yet');
-  if (!job.result.outcome.ok) throw refused(field, 'is a job that has failed');
+  if (job === null) throw refusedField(field, 'is not a job of this API key', { status: 404 });
+  if (job.result === null) throw refusedField(field, 'is a job that has not ended yet');
+  if (!job.result.outcome.ok) throw refusedField(field, 'is a job that has failed');
   return job.result.outcome.data.artifact;
-}
-
-function refused(field: string, message: string, status = 400): CaptureError {
-  const details = { issues: [{ path: field, message }] };
-  return new CaptureError({ code: 'invalid_request', status, message: `\`${field}\` ${message}.`, details });
 }

@@ -77,6 +77,19 @@ export class CaptureError extends Error {
   }
 }
 
+/**
+ * The error for a field, or a file, of a request.
+ * @param message continues its name, and has no full stop
+ */
+export function refusedField(
+  path: string,
+  message: string,
+  more: Pick<CaptureErrorInit, 'status' | 'cause'> = {},
+): CaptureError {
+  const details = { issues: [{ path, message }] };
+  return new CaptureError({ code: 'invalid_request', message: `\`${path}\` ${message}.`, details, ...more });
+}
+
 /** The error for what does not exist, or may not be seen. */
 export function notFound(message: string): CaptureError {
   return new CaptureError({ code: 'invalid_request', status: 404, message });

@@ -1,6 +1,6 @@
 /** Reads and edits PDFs of Chromium and pdfkit. Runs in the thread of `PdfFiles`. */
 import { PDF } from '@libpdf/core';
-import { CaptureError } from '../contract/capture-error.js';
+import { refusedField } from '../contract/capture-error.js';
 import {
   type Conformance,
   conformancesOf,
@@ -96,7 +96,7 @@ function describeDocument(
   { field = '', metadata, attachments = [], facturx, conformance = [] }: PdfEdits,
 ): void {
   const invoice = facturx === undefined ? null : readInvoice(facturx.xml);
-  if (typeof invoice === 'string') throw refused(`${field}facturx.xml`, invoice);
+  if (typeof invoice === 'string') throw refusedField(`${field}facturx.xml`, invoice);
   const all = conformancesOf({ conformance: [...conformance], facturx });
   if (metadata === undefined && attachments.length === 0 && all.length === 0) return;
   const info = writeInfo(pdf, metadata ?? {});
@@ -118,14 +118,6 @@ function protect(pdf: PDF, { user, owner, permissions }: PdfPassword): void {
     ...(user === undefined ? {} : { userPassword: user }),
     ...(owner === undefined ? {} : { ownerPassword: owner }),
     permissions: Object.fromEntries(allowed),
-  });
-}
-
-function refused(path: string, message: string): CaptureError {
-  return new CaptureError({
-    code: 'invalid_request',
-    message: `\`${path}\` ${message}.`,
-    details: { issues: [{ path, message }] },
   });
 }
 

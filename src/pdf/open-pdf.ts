@@ -11,7 +11,7 @@ import {
   PdfStream,
   type PdfString,
 } from '@libpdf/core';
-import { CaptureError } from '../contract/capture-error.js';
+import { CaptureError, refusedField } from '../contract/capture-error.js';
 import { PDF_PAGES_MAX } from '../contract/limits.js';
 
 /** A page, with the attributes that it inherits. */
@@ -54,12 +54,12 @@ export function beginTask(): void {
  */
 export async function openPdf(content: Uint8Array, name: string): Promise<OpenPdf> {
   const pdf = await PDF.load(content).catch((cause: unknown) => {
-    throw cause instanceof CaptureError ? cause : refusedFile(name, 'is not a PDF, or is damaged', cause);
+    throw cause instanceof CaptureError ? cause : refusedField(name, 'is not a PDF, or is damaged', { cause });
   });
   if (pdf.isEncrypted && !pdf.isAuthenticated)
-    throw refusedFile(name, 'is encrypted with a password: send it without one');
+    throw refusedField(name, 'is encrypted with a password: send it without one');
   const pages = findPages(pdf, name);
-  if (pages.length === 0) throw refusedFile(name, 'is damaged: it has no pages');
+  if (pages.length === 0) throw refusedField(name, 'is damaged: it has no pages');
   const owners = new Map<string, number>();
   for (const [nth, { ref, dict }] of pages.entries()) {
     owners.set(keyOf(ref), nth);
@@ -67,11 +67,6 @@ export async function openPdf(content: Uint8Array, name: string): Promise<OpenPd
       if (annotation instanceof PdfRef) owners.set(keyOf(annotation), nth);
   }
   return { pdf, pages, owners };
-}
-
-export function refusedFile(name: string, problem: string, cause?: unknown): CaptureError {
-  const details = { issues: [{ path: name, message: problem }] };
-  return new CaptureError({ code: 'invalid_request', message: `\`${name}\` ${problem}.`, details, cause });
 }
 
 export function keyOf({ objectNumber, generation }: PdfRef): string {
@@ -141,7 +136,7 @@ function findPages(pdf: PDF, name: string): FoundPage[] {
     const kids = dict.getArray('Kids', resolverOf(pdf));
     if (kids === undefined) pages.push({ ref: node, dict, inherited: known });
     else for (const kid of kids.toArray().reverse()) open.push({ node: kid, inherited: known });
-    if (pages.length > PDF_PAGES_MAX) throw refusedFile(name, `has more than ${PDF_PAGES_MAX} pages`);
+    if (pages.length > PDF_PAGES_MAX) throw refusedField(name, `has more than ${PDF_PAGES_MAX} pages`);
   }
   return pages;
 }

@@ -10,9 +10,10 @@ import {
   PdfRef,
   PdfString,
 } from '@libpdf/core';
+import { refusedField } from '../contract/capture-error.js';
 import type { PdfBookmark } from '../contract/pdf-work.js';
 import type { ObjectCopies } from './object-copies.js';
-import { keyOf, type OpenPdf, refusedFile, resolved, resolverOf, textKey, treeEntries } from './open-pdf.js';
+import { keyOf, type OpenPdf, resolved, resolverOf, textKey, treeEntries } from './open-pdf.js';
 
 export interface Bookmark {
   /** Without the entries that connect it with other bookmarks. */
@@ -73,7 +74,7 @@ export function listBookmarks({ pdf, owners }: Pick<OpenPdf, 'pdf' | 'owners'>):
 export function toBookmarks(list: readonly PdfBookmark[], pages: readonly PdfRef[]): Bookmark[] {
   return list.map(({ title, page, children }) => {
     const ref = pages[page - 1];
-    if (ref === undefined) throw refusedFile('bookmarks', `lead to page ${page}, but there are ${pages.length}`);
+    if (ref === undefined) throw refusedField('bookmarks', `lead to page ${page}, but there are ${pages.length}`);
     return { entries: titled(title, ref), isOpen: false, kids: toBookmarks(children, pages) };
   });
 }

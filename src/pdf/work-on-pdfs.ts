@@ -1,7 +1,7 @@
 /** Merges, splits, turns and flattens PDFs, and makes the edits of `editPdf` on each result. Runs in the thread of `PdfFiles`. */
 import { crc32 } from 'node:zlib';
 import { PdfDict, PdfNumber } from '@libpdf/core';
-import { CaptureError } from '../contract/capture-error.js';
+import { CaptureError, refusedField } from '../contract/capture-error.js';
 import { PDF_PAGES_MAX } from '../contract/limits.js';
 import { pagesIn } from '../contract/page-ranges.js';
 import type { PdfBookmark, PdfChanges } from '../contract/pdf-work.js';
@@ -9,7 +9,7 @@ import { viewOf } from '../thread.js';
 import { editPdf, type PdfEdits } from './edit-pdf.js';
 import { joinPdfs, type Part } from './join-pdfs.js';
 import { linkParts } from './link-parts.js';
-import { type OpenPdf, openPdf, refusedFile, resolved } from './open-pdf.js';
+import { type OpenPdf, openPdf, resolved } from './open-pdf.js';
 import { toBookmarks, writeOutline } from './outline.js';
 
 export interface GivenPdf {
@@ -89,7 +89,7 @@ async function openSource(
   const pageRefs = open.pages.map(({ ref }) => ref);
   if (bookmarks !== undefined) writeOutline(open.pdf, toBookmarks(bookmarks, pageRefs));
   const chosen = pages === null ? undefined : pagesIn(pages, open.pages.length);
-  if (chosen?.length === 0) throw refusedFile(name, `has none of the pages: it has ${open.pages.length}`);
+  if (chosen?.length === 0) throw refusedField(name, `has none of the pages: it has ${open.pages.length}`);
   return {
     name,
     open,
@@ -140,7 +140,7 @@ function chunksOf(count: number, split: NonNullable<PdfChanges['split']>): numbe
   if ('ranges' in split) {
     const chunks = split.ranges.map((ranges) => pagesIn(ranges, count));
     const empty = chunks.findIndex((chunk) => chunk.length === 0);
-    if (empty !== -1) throw refusedFile(`split.ranges.${empty}`, `has none of the ${count} pages`);
+    if (empty !== -1) throw refusedField(`split.ranges.${empty}`, `has none of the ${count} pages`);
     return chunks;
   }
   const chunks: number[][] = [];

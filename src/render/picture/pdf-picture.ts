@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import type { StoppedReason } from '../../contract/capture-data.js';
-import { CaptureError } from '../../contract/capture-error.js';
+import { CaptureError, refusedField } from '../../contract/capture-error.js';
 import { type CaptureOptions, defaultOptions, type PdfOption, type View } from '../../contract/capture-request.js';
 import { conformancesOf } from '../../contract/document-schema.js';
 import { PDF_PAGE_MAX_PX, PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
@@ -16,7 +16,7 @@ import { type BoundedPage, boundedPage, untilDeadline } from '../page-session.js
 import { arrangeFullPage, capturedHeight, type ScrollReport } from './full-page.js';
 import { pagesAlike, printedPages, rangesOf } from './page-headers.js';
 import { showPictures } from './paper-pictures.js';
-import { type PrintOptions, printStream, refusedAs } from './print-stream.js';
+import { type PrintOptions, printStream } from './print-stream.js';
 import {
   diagnosticsOf,
   MEASURE_SCALE,
@@ -328,7 +328,8 @@ async function addHeaders(
     const pageRanges = rangesOf(places.map((place) => numbers[place] ?? 0));
     const drawn = await print({ ...plain, ...templates, pageRanges });
     bytes += drawn.length;
-    if (bytes > HEADERS_MAX_BYTES) throw refusedAs('pdf.headers', 'has more headers and footers than fit into a file');
+    if (bytes > HEADERS_MAX_BYTES)
+      throw refusedField('pdf.headers', 'has more headers and footers than fit into a file');
     overlays.push({ content: drawn, places });
   }
   await page.call('print.hideContent', false);
@@ -385,7 +386,7 @@ async function printOnOne(
     const { content, pages } = await edit(order, await print({ ...pdf, paper }), {});
     if (pages <= 1) return { printed: content, paper };
   }
-  throw refusedAs(
+  throw refusedField(
     'pdf.single_page',
     `cannot be true for this page: it is higher than ${PDF_PAPER_INCHES.max} inches of paper`,
   );
@@ -459,7 +460,7 @@ function asRefusal(error: unknown, { headerTemplate, footerTemplate, headers }: 
         ],
       ] as const
     ).find(([pattern]) => pattern.test(reason)) ?? [];
-  return typeof path !== 'string' || message === undefined ? error : refusedAs(path, message, error);
+  return typeof path !== 'string' || message === undefined ? error : refusedField(path, message, { cause: error });
 }
 
 /** Chromium 156 shrinks a page that is wider than its paper by itself, up to this factor. */

@@ -74,13 +74,3 @@ function tooLong(): CaptureError {
     retriable: false,
   });
 }
-
-/** The error for a field that the document cannot be printed with. */
-export function refusedAs(path: string, message: string, cause?: unknown): CaptureError {
-  return new CaptureError({
-    code: 'invalid_request',
-    message: `\`${path}\` ${message}.`,
-    details: { issues: [{ path, message }] },
-    cause,
-  });
-}
