@@ -45,7 +45,7 @@ interface Wanted {
   edges?: Edges;
 }
 
-/** Where the picture is to be taken. */
+/** The place of a picture that is to be taken. */
 export interface PicturePlace {
   box: ElementBox;
   /** The px per CSS px that it has; null if it can have any number. */
@@ -60,7 +60,7 @@ const CANVAS_MIN_PX = 16;
 const FILTERED_MAX_PX = 700_000;
 const VALUE_MAX_CHARS = 10_000;
 const MARK = 'data-stillframe-paper';
-/** Of what is shown while a picture is taken. */
+/** Marks what is shown while a picture is taken. */
 const ALONE = 'data-stillframe-alone';
 /** Elements that paint a content of their own over their background. */
 const REPLACED = /^(img|video|canvas|iframe|frame|object|embed|svg)$/;
@@ -69,7 +69,7 @@ let wanted: Wanted[] = [];
 let shown: Wanted[] = [];
 /** Fixed and sticky elements, which would be in some part of a picture that is taken in several. */
 let pinned: HTMLElement[] = [];
-/** What the page has only while a picture is taken. */
+/** Removes what the page has only while a picture is taken. */
 let passing: Disposable[] = [];
 
 /**
@@ -423,7 +423,7 @@ function boxSize(style: CSSStyleDeclaration): { width: number; height: number } 
 /** The points of an element, in each direction, at which what is in front of it is looked for. */
 const LOOKS = 7;
 
-/** What is in front of an element, or may be once the page is scrolled. */
+/** Finds elements in front of another, also those that may be there once the page is scrolled. */
 function inFrontOf(element: HTMLElement): Set<Element> {
   const [front, behind] = [new Set<Element>(), new Set<Element>()];
   addSheet(document, '* { pointer-events: auto !important }');
@@ -549,9 +549,14 @@ function restyle({ element, pseudo }: Wanted, properties: Record<string, string>
     forceAll(element, properties);
     return;
   }
-  const name = markOf(element, index);
-  const rules = Object.entries(properties).map(([property, value]) => `${property}: ${value} !important`);
-  addSheet(element.getRootNode() as Tree, `[${MARK}="${name}"]${pseudo} { ${rules.join(';')} }`, true);
+  const rule = `[${MARK}="${markOf(element, index)}"]${pseudo} { ${forced(properties)} }`;
+  addSheet(element.getRootNode() as Tree, rule, true);
+}
+
+function forced(properties: Record<string, string>): string {
+  return Object.entries(properties)
+    .map(([property, value]) => `${property}: ${value} !important`)
+    .join(';');
 }
 
 /** An element may have several pictures. */
@@ -594,11 +599,10 @@ function addBeside({ kind, element, edges = [0, 0, 0, 0] }: Wanted, picture: str
   const inset = SIDES.map((side, nth) => `${-(edges[nth] ?? 0) - px(style, `border-${side}-width`)}px`).join(' ');
   if (kind === 'filter') {
     forceAll(element, INVISIBLE);
-    const rules = Object.entries(INVISIBLE).map(([property, value]) => `${property}: ${value} !important`);
     const within = `[${MARK}="${markOf(element, index)}"]`;
     const all = `${within}::before, ${within}::after, ${within} *, ${within} *::before, ${within} *::after`;
     const drawn = `${within} :is(img, svg, video, canvas, iframe, object, embed, input, progress, meter)`;
-    addSheet(element.getRootNode() as Tree, `${all} { ${rules.join(';')} } ${drawn} { opacity: 0 !important }`, true);
+    addSheet(element.getRootNode() as Tree, `${all} { ${forced(INVISIBLE)} } ${drawn} { opacity: 0 !important }`, true);
   }
   restyle(
     { kind, element, pseudo },
