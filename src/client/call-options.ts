@@ -87,7 +87,7 @@ export interface CompareRequest extends Omit<Comparing, 'before' | 'after'> {
   after: string | CaptureUrlRequest | CaptureHtmlRequest;
 }
 
-/** What is done to PDFs. */
+/** Reading and changing PDFs that exist. */
 export interface PdfRequest extends PdfWork {
   /** PDFs and attachments by name: at most 100 MB together. */
   uploads?: Record<string, Blob | Uint8Array<ArrayBuffer>>;

@@ -86,11 +86,11 @@ export interface PdfOption
   /** Absent unless they are used: a request without them keeps its identity. */
   singlePage?: true;
   headers?: NonNullable<WirePdf['headers']>;
-  /** What the PDF says about itself and brings along. */
+  /** Metadata, conformance, attachments, an invoice and passwords. */
   document?: Pick<WirePdf, DocumentField>;
   pages?: PdfDocument[];
   blankPagesToOdd?: true;
-  /** Where the document stands in the PDF that it becomes a part of. No request has it. */
+  /** The place of the document in the PDF that it becomes a part of. No request has it. */
   place?: PlaceInPdf;
 }
 

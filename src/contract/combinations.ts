@@ -39,7 +39,7 @@ export function combinationIssues(given: unknown, hasFiles = false): { invalid: 
   };
 }
 
-/** What a request with `pdf.pages` must not have. */
+/** Fields that exclude `pdf.pages`. */
 function instead(given: Body, hasFiles: boolean): Rule[] {
   const ofOne = ['url', 'html', 'base_url', 'headers', 'cookies', 'http_credentials', 'referer'];
   const message = 'cannot be combined with `pdf.pages`: give it in one of them';

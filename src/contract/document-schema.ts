@@ -1,4 +1,4 @@
-/** What a PDF says about itself and brings along: fields of `pdf` in a capture request, and of PDFs that are given (extensions.md, Documents). */
+/** Fields for metadata, conformance, attachments, invoices and passwords, of `pdf` in a capture request and of PDFs that exist (extensions.md, Documents). */
 import { z } from 'zod';
 import { limited } from './field-rules.js';
 import { FACTURX_PROFILES, readInvoice } from './invoice-xml.js';
@@ -12,7 +12,7 @@ export type Conformance = (typeof CONFORMANCES)[number];
 /** `AFRelationship` of PDF 2.0, as PDF/A-3 has it. */
 export const RELATIONSHIPS = ['source', 'data', 'alternative', 'supplement', 'unspecified'] as const;
 
-/** What readers may do with the document of those who open it by the user password. */
+/** Permissions of people who open the document with the user password. */
 export const PERMISSIONS = [
   'print',
   'print_high_quality',

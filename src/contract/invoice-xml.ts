@@ -9,7 +9,7 @@ export interface Invoice {
   profile: FacturxProfile;
   /** The name that the file must have in the PDF. */
   fileName: string;
-  /** As XMP names the profile, and the version of its standard. */
+  /** The names by which XMP knows the profile, and the version of its standard. */
   level: string;
   version: string;
   /** `AFRelationship`: an invoice of the two smallest profiles lacks what the paper says. */

@@ -82,7 +82,7 @@ export const pdfWorkSchema = withDocumentRules(
   }),
 ).meta({ id: 'PdfRequest', ...EXTENSION });
 
-/** Where a PDF comes from. */
+/** The source of a PDF. */
 export type PdfSource =
   | { kind: 'job'; jobId: string }
   | { kind: 'artifact'; name: string }
@@ -115,7 +115,7 @@ export interface PdfOrder {
   /** Whether each merged file gets a bookmark with its name. */
   chapters: boolean;
   changes: PdfChanges;
-  /** Of each result. */
+  /** Edits of each result. */
   edits: {
     metadata?: PdfMetadata;
     conformance?: readonly Conformance[];

@@ -1,4 +1,4 @@
-/** What PDF/UA-1 (ISO 14289-1) asks for beyond what Chromium writes. The tags and the text of the page stay as they are. */
+/** Adds what PDF/UA-1 (ISO 14289-1) requires beyond what Chromium writes. The tags and the text of the page stay as they are. */
 import {
   PdfArray,
   PdfBool,

@@ -2,7 +2,7 @@
 
 export interface Operation {
   operator: string;
-  /** As written. Strings are given decoded to bytes by `stringBytes`. */
+  /** The operands as they are written. Strings are given decoded to bytes by `stringBytes`. */
   operands: readonly string[];
   /** Offsets of the operation, with its operands. */
   start: number;

@@ -1,4 +1,4 @@
-/** What the pages of a PDF draw: their content streams, those of forms, patterns and glyphs, and the text that they show. */
+/** Reads what the pages of a PDF draw: their content streams, those of forms, patterns and glyphs, and the text that they show. */
 import { type PDF, PdfArray, PdfDict, type PdfObject, PdfRef, PdfStream, PdfString } from '@libpdf/core';
 import { type Operation, operationsOf, stringBytes } from './content-stream.js';
 import { packedStream, unpacked } from './packed-stream.js';
@@ -161,7 +161,7 @@ export interface Drawn extends Operation {
   /** undefined before a font is set. */
   font: Font | null | undefined;
   codes: readonly number[];
-  /** What the marked content around it says in place of its characters; '' if it says nothing. */
+  /** The text that the marked content around it has in place of its characters; '' if there is none. */
   actualText: string;
 }
 

@@ -4,7 +4,7 @@ import { ObjectCopies } from './object-copies.js';
 /** A PDF whose pages are drawn over pages of another. */
 export interface Overlay {
   content: Uint8Array;
-  /** Where each of its pages is drawn: places in the other PDF, from 0 on. */
+  /** The page of the other PDF, from 0 on, over which each of its pages is drawn. */
   places: number[];
 }
 

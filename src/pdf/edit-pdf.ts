@@ -19,7 +19,7 @@ import { drawOver, type Overlay } from './draw-over.js';
 import { invoiceFile, invoiceSchema } from './facturx.js';
 import { toPdfDate, writeInfo, writeXmp } from './xmp.js';
 
-/** What is done to a PDF, and read from it. Text, links, tags and outline stay as they are. */
+/** Edits of a PDF, and facts that are read from it. Text, links, tags and outline stay as they are. */
 export interface PdfEdits {
   /** The language (WCAG 2, PDF16) of a document that declares none, as Chromium 156 makes those without tags. Ignored unless it is a language tag. */
   language?: string;
@@ -27,7 +27,7 @@ export interface PdfEdits {
   overlays?: readonly Overlay[];
   /** Names of destinations whose pages are wanted. */
   targets?: readonly string[];
-  /** What stands before the names of the following fields in errors. */
+  /** A prefix of the names of the following fields in errors. */
   field?: string;
   /** Replaces what the document says about itself, entry by entry. */
   metadata?: PdfMetadata;

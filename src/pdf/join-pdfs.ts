@@ -33,7 +33,7 @@ export interface JoinedPdf {
   firstPages: number[];
 }
 
-/** What the joined document has besides its pages. */
+/** The joined document, and everything that it gets besides its pages. */
 interface Joined extends Structure {
   pdf: PDF;
   root: PdfRef;

@@ -2,7 +2,7 @@
 import { type PDF, PdfArray, PdfDict, PdfNull, type PdfObject, PdfRef, PdfStream } from '@libpdf/core';
 import { keyOf } from './open-pdf.js';
 
-/** What becomes of an entry, instead of its copy. */
+/** Returns the object that an entry gets instead of its copy. */
 export type Replace = (key: string, value: PdfObject, dict: PdfDict) => PdfObject | undefined;
 
 /** Objects are copied once, with all that they refer to. The library's own copies recursively, which overflows the stack for long lists. */

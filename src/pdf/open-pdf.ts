@@ -25,7 +25,7 @@ export interface FoundPage {
 export interface OpenPdf {
   pdf: PDF;
   pages: readonly FoundPage[];
-  /** Of pages and their annotations: the number of the page, from 0, by `keyOf`. */
+  /** The number of the page, from 0, by `keyOf` of the page and of each of its annotations. */
   owners: ReadonlyMap<string, number>;
 }
 

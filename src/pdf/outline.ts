@@ -16,7 +16,7 @@ import type { ObjectCopies } from './object-copies.js';
 import { keyOf, type OpenPdf, resolved, resolverOf, textKey, treeEntries } from './open-pdf.js';
 
 export interface Bookmark {
-  /** Without the entries that connect it with other bookmarks. */
+  /** The entries that do not connect it with other bookmarks. */
   entries: PdfDict;
   isOpen: boolean;
   kids: Bookmark[];

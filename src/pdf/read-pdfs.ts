@@ -1,4 +1,4 @@
-/** What PDFs say about themselves. Runs in the thread of `PdfFiles`. */
+/** Reads metadata and bookmarks of PDFs. Runs in the thread of `PdfFiles`. */
 import { PdfBool, PdfDict, PdfName, PdfNumber, PdfString } from '@libpdf/core';
 import type { PdfBookmark } from '../contract/pdf-work.js';
 import { openPdf, resolved } from './open-pdf.js';

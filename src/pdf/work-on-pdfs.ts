@@ -28,14 +28,14 @@ export interface GivenPdf {
 export interface PdfWork {
   files: readonly GivenPdf[];
   changes: PdfChanges;
-  /** Of the result of a merge, in place of those of its files. */
+  /** The bookmarks of a merged PDF, in place of those of its files. */
   bookmarks?: readonly PdfBookmark[];
-  /** Made of each result. */
+  /** Edits of each result. */
   edits?: PdfEdits;
 }
 
 export interface MadePdf {
-  /** Of the file, or of the first of those that are merged. */
+  /** The name of the file, or of the first of those that are merged. */
   name: string;
   content: Buffer;
   pages: number;

@@ -1,4 +1,4 @@
-/** What a PDF says about itself: its information dictionary, and XMP that agrees with it. */
+/** Writes metadata: the information dictionary, and XMP that agrees with it. */
 import { type PDF, PdfDict, PdfName, PdfRef, PdfStream, PdfString } from '@libpdf/core';
 import type { PdfMetadata } from '../contract/document-schema.js';
 import { METADATA_CUSTOM_MAX_ITEMS, METADATA_TEXT_MAX_CHARS } from '../contract/limits.js';

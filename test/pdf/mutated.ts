@@ -1,6 +1,6 @@
 import { seeded } from '../trials/seeded.js';
 
-/** What parsers stumble over. */
+/** PDFs that make parsers fail. */
 const TOKENS = [
   '<<',
   '>>',

@@ -49,7 +49,7 @@ export function aDocument(name: string): Buffer {
   return rawPdf(
     {
       1: '<</Type /Catalog /Pages 2 0 R /Outlines 20 0 R /Names <</Dests 24 0 R>> /Lang (en) /AcroForm <</Fields [30 0 R] /DA (/F1 12 Tf) /DR <</Font <</F1 5 0 R>>>>>> /StructTreeRoot 40 0 R /MarkInfo <</Marked true>> /PageLabels <</Nums [0 <</S /r>> 1 <</S /D>>]>>>>',
-      // What pages inherit, and a tree of two levels.
+      // Attributes that pages inherit, and a tree of two levels.
       2: '<</Type /Pages /Kids [6 0 R 3 0 R] /Count 3 /MediaBox [0 0 595 842] /Resources <</Font <</F1 5 0 R>>>>>>',
       3: '<</Type /Pages /Parent 2 0 R /Kids [7 0 R 8 0 R] /Count 2 /Rotate 90>>',
       5: '<</Type /Font /Subtype /Type1 /BaseFont /Helvetica>>',

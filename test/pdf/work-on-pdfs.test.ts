@@ -5,7 +5,7 @@ import { workOnPdfs } from '../../src/pdf/work-on-pdfs.js';
 import { aDocument, aPackedDocument, rawPdf } from './raw-pdf.js';
 
 const A = aDocument('Alpha');
-/** Of the kind with object streams. */
+/** A PDF with object streams. */
 const B = aPackedDocument('Beta');
 const MERGE = { merge: { startOnOddPages: false } };
 

@@ -87,7 +87,7 @@ async function post({ url, key }: Door, content: Buffer, nth: number) {
   return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()) };
 }
 
-/** What qpdf or poppler says about a PDF, or those of a zip file; null for nothing. */
+/** The complaints of qpdf or poppler about a PDF, or the PDFs of a zip file; null for none. */
 function complaint(dir: string, content: Buffer): string | null {
   const file = join(dir, 'checked');
   writeFileSync(file, content);

@@ -69,7 +69,7 @@ const STOPS: [at: string, due: Partial<Record<keyof typeof WATCHES, string[]>>][
 
 /** How long all runs of a stop may take on a busy machine. */
 const RUN_WITHIN_MS = 60_000;
-/** What must not run is waited for this long after what must: past the due time, and two of the server's looks. */
+/** The time in which nothing else may run, after everything that must: past the due time, and two of the server's looks. */
 const QUIET_MS = 16_000;
 
 export async function run(): Promise<TrialResult> {

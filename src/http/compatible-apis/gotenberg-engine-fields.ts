@@ -12,7 +12,7 @@ import { boolean, goSyntax, INVALID, invalid, json, oneOf, shown } from './goten
 
 type Permission = (typeof PERMISSIONS)[number];
 
-/** What the fields of a form say. */
+/** The values of a form's fields. */
 export interface EngineReading {
   split: { mode: string; span: string; unify: boolean };
   pdfa: string;
@@ -24,7 +24,7 @@ export interface EngineReading {
   embedsMetadata: Record<string, Record<string, string>>;
   flatten: boolean;
   titleBookmarks: boolean;
-  /** Of the result, or by the names of files. */
+  /** A list is for the result; an object has a list for each file, by its name. */
   bookmarks: readonly PdfBookmark[] | Readonly<Record<string, readonly PdfBookmark[]>> | null;
 }
 
@@ -158,7 +158,7 @@ export interface EngineRules {
 }
 
 /**
- * What a form asks for.
+ * Reads the request of a form.
  * @throws CaptureError `invalid_request` that names every field that is not valid, or else every one that is unknown, refused or missing
  */
 export function readEngineForm(
@@ -212,7 +212,7 @@ export function asksForWork({ changes, edits }: EngineWork): boolean {
 }
 
 /**
- * What is done to the PDF of a conversion. PDF/A and PDF/UA alone are left to the Gotenberg behind this server, if there is one.
+ * Lists the changes to the PDF of a conversion. PDF/A and PDF/UA alone are left to the Gotenberg behind this server, if there is one.
  * @throws CaptureError as `toWork`
  */
 export function archived(
@@ -285,7 +285,7 @@ function rangesOf(span: string): PageRange[] | null {
   return readPageRanges(span.replace(/-(z|end)(?=\s*(,|$))/g, '-'));
 }
 
-/** What a PDF that is changed here says itself, and names with which ExifTool would change files, which Gotenberg leaves out, too. */
+/** Names that are left out: entries that the library writes itself, and those with which ExifTool would change files, as in Gotenberg. */
 const NOT_WRITTEN = /^(?:Producer|Trapped)$|(?:^|:)(?:FileName|Directory|HardLink|SymLink|TestName)#?$/i;
 
 /** The names of ExifTool for what a PDF has an entry for. */

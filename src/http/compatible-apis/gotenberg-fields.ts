@@ -54,7 +54,7 @@ type Reading = ReturnType<typeof newReading>;
 export interface GotenbergOrder extends Pick<Reading, 'draft' | 'checks' | 'problems'> {
   /** The fields of a conversion that a Gotenberg behind this one makes. */
   archive: Record<string, string>;
-  /** What is done to the finished PDF; null for nothing. */
+  /** Changes to the finished PDF; null for none. */
   work: EngineWork | null;
 }
 
@@ -367,7 +367,7 @@ function newReading(output: Output) {
     omitsBackground: false,
     /** Gotenberg's messages for captures that fail because of a field, by the path of the field in the capture request. */
     problems: {} as Record<string, string>,
-    /** What is done to the finished PDF. */
+    /** Changes to the finished PDF. */
     engine: newEngineReading(),
   };
 }

@@ -21,7 +21,7 @@ export function shown(given: string): string {
   return given.slice(0, SHOWN_CHARS);
 }
 
-/** As Gotenberg words it, since clients may match its texts. */
+/** The text is Gotenberg's, since clients may match it. */
 export function invalid(given: string, reason: string): string {
   return `${INVALID}got '${shown(given)}', resulting to ${reason})`;
 }

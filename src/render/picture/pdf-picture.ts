@@ -336,7 +336,7 @@ async function addHeaders(
   return await edit(order, content, { ...edits, overlays });
 }
 
-/** What the document says about itself, by default as the page does, and what it brings along. */
+/** The edits for the fields of a document. Its metadata are those of the page by default. */
 export function documentEdits(
   { document = {} }: Pick<PdfOption, 'document'>,
   { title, description, language }: { title: string; description: string; language: string },

@@ -40,7 +40,7 @@ export interface Picture extends Encoded {
   lacksContent?: boolean;
   /** Whether an animated picture has several frames; absent for a still one. */
   isMoving?: boolean;
-  /** What a PDF is that becomes a part of another; absent for others. */
+  /** Facts about a PDF that becomes a part of another; absent for others. */
   part?: PdfPart;
   diagnostics: RenderDiagnostics;
   /** The part of the page beside the columns of a full-page picture; absent if there is none. */

@@ -63,7 +63,7 @@ it('a file that is not a PDF is rejected', async () => {
 
 const plain = await printed('<html lang="en"><title>A title</title><p>Text with <a href="https://a.test/">a link</a>');
 
-/** What the document says, by its information dictionary and by its XMP. */
+/** The metadata of the information dictionary and of XMP. */
 async function told(content: Uint8Array) {
   const pdf = await PDF.load(content);
   const stream = pdf.getCatalog().get('Metadata', (ref) => pdf.getObject(ref));
