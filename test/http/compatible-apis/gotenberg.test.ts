@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../../src/contract/capture-error.js';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
@@ -753,9 +754,17 @@ describe('the Gotenberg behind the interface', () => {
     await using upstream = await startUpstream({ status: 200, body: '' });
     await using served = await serveApp(upstream.by);
     const chunk = new Uint8Array(1_000_000);
-    const endless = new ReadableStream({ pull: (controller) => controller.enqueue(chunk) });
+    let sent = 0;
+    // A body that never waits and never ends keeps fetch reading after its connection was closed, and nothing else runs (undici 6.24).
+    const large = new ReadableStream({
+      pull: async (controller) => {
+        await setImmediate();
+        if (sent++ < 60) controller.enqueue(chunk);
+        else controller.close();
+      },
+    });
     const headers = { ...KEY, 'content-type': 'multipart/form-data; boundary=b' };
-    const init = { method: 'POST', headers, body: endless, duplex: 'half' } as RequestInit;
+    const init = { method: 'POST', headers, body: large, duplex: 'half' } as RequestInit;
     const answer = await fetch(`${served.url}/forms/x`, init).catch(() => null);
     expect([413, undefined]).toContain(answer?.status);
     expect(upstream.passed).toEqual([]);
