@@ -20,14 +20,14 @@ describe('the settings', () => {
   it('name each variable that looks like a setting and is none, with the nearest setting', () => {
     const env = {
       STILLFRAME_CONCURENCY: '2',
-      STILLFRAME_COLOUR_OF_THE_SKY: 'blue',
+      STILLFRAME_COLOR_OF_THE_SKY: 'blue',
       STILLFRAME_PORT: '1',
       STILLFRAME_KEY: 'sf_live_x',
       PATH: '/bin',
     };
     expect(unknownSettings(env)).toEqual([
       'STILLFRAME_CONCURENCY is not a setting, and has no effect. Did you mean STILLFRAME_CONCURRENCY?',
-      'STILLFRAME_COLOUR_OF_THE_SKY is not a setting, and has no effect.',
+      'STILLFRAME_COLOR_OF_THE_SKY is not a setting, and has no effect.',
     ]);
   });
 

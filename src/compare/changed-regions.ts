@@ -46,7 +46,7 @@ export function joinedCells(cells: Set<number>, columns: number): number[][] {
     for (let cell = open.pop(); cell !== undefined; cell = open.pop()) {
       if (!cells.delete(cell)) continue;
       group.push(cell);
-      open.push(...neighbours(cell, columns));
+      open.push(...neighbors(cell, columns));
     }
     groups.push(group);
   }
@@ -54,7 +54,7 @@ export function joinedCells(cells: Set<number>, columns: number): number[][] {
 }
 
 /** The cells around a cell, of which some may lie outside the picture. */
-export function neighbours(cell: number, columns: number): number[] {
+export function neighbors(cell: number, columns: number): number[] {
   const column = cell % columns;
   const sideways = [0, ...(column > 0 ? [-1] : []), ...(column < columns - 1 ? [1] : [])];
   return [-columns, 0, columns]

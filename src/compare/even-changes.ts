@@ -1,4 +1,4 @@
-import { type Bounds, CELL_PX, type Changes, joinedCells, neighbours } from './changed-regions.js';
+import { type Bounds, CELL_PX, type Changes, joinedCells, neighbors } from './changed-regions.js';
 import type { Pixels } from './draw-differences.js';
 
 /** A large area that changes evenly counts from this share of the difference from which a single pixel does. */
@@ -42,7 +42,7 @@ export function markEvenChanges(
   for (const area of joinedCells(even, columns)) {
     if (area.length < CELLS_MIN) continue;
     // The cells around an area have its edges.
-    for (const cell of area) for (const one of [cell, ...neighbours(cell, columns)]) marked[one] = 1;
+    for (const cell of area) for (const one of [cell, ...neighbors(cell, columns)]) marked[one] = 1;
   }
   for (let cell = marked.indexOf(1); cell !== -1; cell = marked.indexOf(1, cell + 1)) {
     const { left, top, right, bottom } = boundsOf(cell);

@@ -6,7 +6,7 @@ import { PALETTE_COLORS_MAX } from './limits.js';
 /** The colors of 7-color e-paper (ACeP), in the order of its controllers: black, white, green, blue, red, yellow, orange. */
 const SEVEN_COLORS = ['#000000', '#ffffff', '#00ff00', '#0000ff', '#ff0000', '#ffff00', '#ff8000'];
 /** Numbers of grays, which are evenly spread from black to white. */
-const GREY_COUNTS = [2, 4, 16, 256];
+const GRAY_COUNTS = [2, 4, 16, 256];
 const COLORS_RULE = `must be 2, 4, 7, 16 or 256, or a list of 2 to ${PALETTE_COLORS_MAX} different colors such as #ff8000`;
 
 export const paletteSchema = z.strictObject({
@@ -48,7 +48,7 @@ export type PaletteOption = z.output<typeof paletteSchema>;
 
 /** The colors as red, green and blue, 0–255, in the order of the palette. */
 export function paletteColors({ colors }: PaletteOption): number[][] {
-  if (typeof colors === 'number' && GREY_COUNTS.includes(colors)) {
+  if (typeof colors === 'number' && GRAY_COUNTS.includes(colors)) {
     return Array.from({ length: colors }, (_, index) =>
       Array<number>(3).fill(Math.round((index * 255) / (colors - 1))),
     );

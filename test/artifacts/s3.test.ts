@@ -182,9 +182,9 @@ test('an object that something else deleted is an error for the first reader, an
 });
 
 test('the list contains, page by page, objects older than a day, and none that are younger or of another prefix', async () => {
-  await using neighbour = another({ prefix: 'stillframe-2/' });
+  await using neighbor = another({ prefix: 'stillframe-2/' });
   const names = await Promise.all(Array.from({ length: 5 }, async () => (await artifacts.put(PICTURE, 'png')).name));
-  await neighbour.put(PICTURE, 'png');
+  await neighbor.put(PICTURE, 'png');
   expect(await listAll(artifacts)).toEqual([]);
   server.age(DAY_MS + 60_000);
   expect(await listAll(artifacts)).toEqual([...names].sort());

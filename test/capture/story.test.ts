@@ -571,11 +571,11 @@ describe('a look-up', () => {
   it("finds only the key's own jobs, by id and by idempotency key", async () => {
     const { principal: me, store } = world;
     const job = await world.submit({}, 'mine');
-    const neighbour = { ...me, keyId: newId('key') };
+    const neighbor = { ...me, keyId: newId('key') };
     expect((await lookupJob(store, job.id, me))?.id).toBe(job.id);
     expect((await lookupRequest(store, 'mine', me))?.id).toBe(job.id);
-    expect(await lookupJob(store, job.id, neighbour)).toBeNull();
-    expect(await lookupRequest(store, 'mine', neighbour)).toBeNull();
+    expect(await lookupJob(store, job.id, neighbor)).toBeNull();
+    expect(await lookupRequest(store, 'mine', neighbor)).toBeNull();
     expect(await lookupRequest(store, 'mine', { ...me, accountId: newId('account') })).toBeNull();
   });
 });

@@ -126,7 +126,7 @@ describe('stillframe capture', () => {
   });
 
   it('captures standard input to standard output, and prints the inspection as text', async () => {
-    const html = '<h1>Grüße</h1><p>From a pipe, with \u001b[31mcolour</p>';
+    const html = '<h1>Grüße</h1><p>From a pipe, with \u001b[31mcolor</p>';
     const picture = await runProgram(['capture', '-', '-o', '-', '--format', 'png', '--inspect-page'], {
       cwd: dir,
       input: html,

@@ -287,11 +287,11 @@ describe('resources that cannot be loaded', () => {
     });
   });
 
-  it('are none if all has loaded, if the page has cancelled them, or if something else failed', async () => {
-    const cancelled =
+  it('are none if all has loaded, if the page has canceled them, or if something else failed', async () => {
+    const canceled =
       '<img id="i" src="/image/9x9/ff0000.png?wait=900"><script>setTimeout(() => { i.src = "/image/9x9/008000.png" }, 50)</script>';
     expect(
-      await warningsOf(`<img src="/image/9x9/ff0000.png">${cancelled}<script>fetch("/none.json")</script>`),
+      await warningsOf(`<img src="/image/9x9/ff0000.png">${canceled}<script>fetch("/none.json")</script>`),
     ).toEqual([]);
   });
 });

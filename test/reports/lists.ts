@@ -11,7 +11,7 @@ const FULL = { full_page: true, viewport: VIEW };
 const NATIVE = { ...FULL, full_page_algorithm: 'native' };
 
 /** A row tells its number by its color. */
-const COLOUR = "const color = (at) => 'rgb(' + (at + 1) + ',' + (at % 2 ? 90 : 200) + ',50)'";
+const COLOR = "const color = (at) => 'rgb(' + (at + 1) + ',' + (at % 2 ? 90 : 200) + ',50)'";
 
 /** The numbers of the rows that can be seen in a column of the picture, from the top, each once. */
 async function rowsOf({ content }: Rendering): Promise<number[]> {
@@ -39,7 +39,7 @@ const showsAll = (around: number) => async (rendering: Rendering) => {
 function tanstack(given: string, scrolled: string, onChange = 'draw'): string {
   return `<script>process = { env: { NODE_ENV: 'production' } }</script>
     <script type=module>import { Virtualizer, observeWindowOffset, observeWindowRect, windowScroll, observeElementOffset, observeElementRect, elementScroll } from '/npm/@tanstack/virtual-core/dist/esm/index.js';
-      ${COLOUR};
+      ${COLOR};
       const virtual = new Virtualizer({ count: ${ROWS}, estimateSize: () => ${ROW_PX}, overscan: 1, getScrollElement: () => ${scrolled}, ${given}, onChange: ${onChange} });
       function draw() {
         list.style.height = virtual.getTotalSize() + 'px';
@@ -76,7 +76,7 @@ const IN_SCROLLER = `<!doctype html><style>html,body{margin:0;height:100%}body{d
 /** This version draws no more rows than fit into the height that it is given. */
 const REACT_WINDOW = `<!doctype html><style>html,body{margin:0}footer{height:60px}</style><div id=root></div><footer></footer>
   <script src=/npm/react/umd/react.production.min.js></script><script src=/npm/react-dom/umd/react-dom.production.min.js></script><script src=/npm/react-window/dist/index-prod.umd.js></script>
-  <script>${COLOUR};
+  <script>${COLOR};
     const Row = ({ index, style }) => React.createElement('div', { style: { ...style, background: color(index) } });
     ReactDOM.createRoot(root).render(React.createElement(ReactWindow.FixedSizeList, { itemCount: ${ROWS}, itemSize: ${ROW_PX}, height: 340, width: '100%' }, Row))</script>`;
 

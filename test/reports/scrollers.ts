@@ -3,7 +3,7 @@ import type { Rendering } from '../../src/render/capture.js';
 import { blotOf } from '../render/picture/blots.js';
 import type { Report } from './report.js';
 
-const COLOURS = [
+const COLORS = [
   [200, 10, 10],
   [10, 200, 10],
   [10, 10, 200],
@@ -15,16 +15,16 @@ const FULL = { full_page: true, viewport: VIEW };
 const HIDDEN = '<h1>Text</h1><style>h1{opacity:0;transition:opacity .3s}.active h1{opacity:1}</style>';
 
 function sections(name: string, inside = ''): string {
-  return COLOURS.map((color) => `<section class="${name}" style="background:rgb(${color})">${inside}</section>`).join(
+  return COLORS.map((color) => `<section class="${name}" style="background:rgb(${color})">${inside}</section>`).join(
     '',
   );
 }
 
 /** Each section is as high as the view and follows the one before. */
 async function showsAll({ content, height, diagnostics }: Rendering): Promise<void> {
-  expect(height).toBe(COLOURS.length * VIEW.height);
+  expect(height).toBe(COLORS.length * VIEW.height);
   expect(diagnostics).toMatchObject({ stoppedReason: 'end_of_page', truncated: false });
-  for (const [at, color] of COLOURS.entries()) {
+  for (const [at, color] of COLORS.entries()) {
     const { top, height: tall, pixels } = await blotOf(content, color);
     expect({ top, tall }).toEqual({ top: at * VIEW.height, tall: VIEW.height });
     expect(pixels).toBeGreaterThan(VIEW.width * VIEW.height * 0.9);
@@ -52,7 +52,7 @@ export const TRANSFORM_SCROLLERS: Record<string, Report> = {
     page: FULLPAGE('', HIDDEN),
     request: FULL,
     right({ height, warnings, diagnostics }) {
-      expect(height).toBe(COLOURS.length * VIEW.height);
+      expect(height).toBe(COLORS.length * VIEW.height);
       expect(warnings).toMatchObject([{ code: 'content_missing' }]);
       expect(diagnostics.truncated).toBe(true);
     },

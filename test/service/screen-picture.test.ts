@@ -5,7 +5,7 @@ import { startService } from '../fixtures/start-service.js';
 
 const service = await ofFile(startService());
 
-/** Red at the left, blue at the right, and a grey that no palette of few colors has. */
+/** Red at the left, blue at the right, and a gray that no palette of few colors has. */
 const PAGE = `<style>body{margin:0;display:flex;height:100vh}div{flex:1}</style>
 <div style="background:#f00"></div><div style="background:#777"></div><div style="background:#00f"></div>`;
 const BASE = { html: PAGE, viewport: { width: 600, height: 400, deviceScaleFactor: 1 }, cache_ttl: 0 };

@@ -18,7 +18,7 @@ import { FEW_CASES, HOSTILE_CASES, type HostileCase } from './hostile-cases.js';
 import { type TrialResult, tally } from './trial-result.js';
 
 /**
- * Failures that are not the page's fault: its browser was lost with a neighbour's page, or none was free in time. The figures count them.
+ * Failures that are not the page's fault: its browser was lost with a neighbor's page, or none was free in time. The figures count them.
  */
 const COLLATERAL = ['render_crashed', 'internal_error'];
 const GRACE_MS = 5_000;

@@ -42,9 +42,9 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
   let server = start();
   let door = await server.door();
   const { key } = door;
-  const other = await anotherKey(dir.dataDir, 'neighbour');
-  const neighbour = (): Door => ({ url: door.url, key: other });
-  const alone = await p95(neighbour(), site.url('/static'), options.captures);
+  const other = await anotherKey(dir.dataDir, 'neighbor');
+  const neighbor = (): Door => ({ url: door.url, key: other });
+  const alone = await p95(neighbor(), site.url('/static'), options.captures);
   const turnAlone = longest(turns).ms;
   const measure = async (): Promise<number> => {
     await pause(10_000);
@@ -75,7 +75,7 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
   door = { url: (await server.door()).url, key };
   await pause(Math.max(0, dueAt - Date.now()));
   const before = longest(turns).count;
-  const busy = await p95(neighbour(), site.url('/static'), options.captures);
+  const busy = await p95(neighbor(), site.url('/static'), options.captures);
   const firing = longest(turns, before);
   const left = await unfinished(door, added);
   const sameId = added[0] ?? '';

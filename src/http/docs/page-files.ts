@@ -24,8 +24,8 @@ const DOCS_STYLE = `.home { max-width: 62rem; margin: 0 auto; }
 .on-page { display: none; }
 .on-page a { display: block; padding: .3rem 0; text-decoration: none; }
 .to-contents { display: none; }
-.neighbours { display: flex; flex-wrap: wrap; justify-content: space-between; gap: .5rem 2rem; margin: 0; }
-.neighbours a { text-decoration: none; }
+.neighbors { display: flex; flex-wrap: wrap; justify-content: space-between; gap: .5rem 2rem; margin: 0; }
+.neighbors a { text-decoration: none; }
 .bar search { flex: 1; }
 search form { display: flex; gap: .5rem; justify-content: flex-end; }
 search input { flex: 0 1 20rem; min-width: 0; padding: .45rem .6rem; border: 1px solid var(--control); border-radius: 6px; background: var(--card); }

@@ -312,7 +312,7 @@ function write(
             </details>
           )}
           {body}
-          {entry === undefined ? null : <Neighbours {...{ entry, up }} />}
+          {entry === undefined ? null : <Neighbors {...{ entry, up }} />}
         </div>
         {isHome ? null : <Contents up={up} current={current} />}
       </div>
@@ -361,11 +361,11 @@ function Headings({ of }: { of: Entry }) {
 }
 
 /** Leads to the pages before and after. */
-function Neighbours({ entry, up }: { entry: Entry; up: Written['up'] }) {
+function Neighbors({ entry, up }: { entry: Entry; up: Written['up'] }) {
   const at = ENTRIES.indexOf(entry);
   const [before, after] = [ENTRIES[at - 1], ENTRIES[at + 1]];
   return (
-    <p class="neighbours">
+    <p class="neighbors">
       {before === undefined ? <span /> : <a href={addressOf(before, up)}>← {before.title}</a>}
       {after === undefined ? null : <a href={addressOf(after, up)}>{after.title} →</a>}
     </p>

@@ -169,7 +169,7 @@ export async function isAllWhite({ content, width, height }: Encoded): Promise<b
   const image = sharp(content, { limitInputPixels: false });
   if (width * height > DECODED_MAX_PX) return await hasWhiteStats(image);
   // Each value becomes 0 or 255, and a byte of 0 is found without a loop that would block the server.
-  const levels = await image.removeAlpha().threshold(WHITE_MIN, { greyscale: false }).raw().toBuffer();
+  const levels = await image.removeAlpha().threshold(WHITE_MIN, { grayscale: false }).raw().toBuffer();
   return !levels.includes(0);
 }
 

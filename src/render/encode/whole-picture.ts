@@ -57,11 +57,11 @@ export async function encodeBmp(image: Sharp): Promise<Written> {
 /** @param image without alpha */
 export async function encodePalette(image: Sharp, palette: PaletteOption, format: ImageFormat): Promise<Written> {
   const colors = paletteColors(palette);
-  // A grey has one value, so that the error of a color does not add up where no grey can make up for it.
-  const isGrey = colors.every(([red, ...others]) => others.every((value) => value === red));
-  const { data, info } = await (isGrey ? image.toColorspace('b-w') : image).raw().toBuffer({ resolveWithObject: true });
+  // A gray has one value, so that the error of a color does not add up where no gray can make up for it.
+  const isGray = colors.every(([red, ...others]) => others.every((value) => value === red));
+  const { data, info } = await (isGray ? image.toColorspace('b-w') : image).raw().toBuffer({ resolveWithObject: true });
   const size = sizeOf(info);
-  const values = isGrey ? colors.map((color) => color.slice(0, 1)) : colors;
+  const values = isGray ? colors.map((color) => color.slice(0, 1)) : colors;
   const indexed = { indexes: await dithered({ data, ...size }, values, palette.dither), palette: colors, ...size };
   return { content: await (format === 'bmp' ? indexedBmp(indexed) : indexedPng(indexed)), ...size };
 }
@@ -99,7 +99,7 @@ interface Pixels extends Size {
   data: Uint8Array;
 }
 
-/** How much of a pixel's error its neighbours get: to the right, down, share. */
+/** How much of a pixel's error its neighbors get: to the right, down, share. */
 const KERNELS: Record<PaletteOption['dither'], readonly [right: number, down: number, share: number][]> = {
   floyd_steinberg: [
     [1, 0, 7 / 16],
@@ -241,11 +241,11 @@ interface Indexed extends Size {
 export async function indexedPng({ indexes, width, height, palette }: Indexed): Promise<Buffer> {
   const bits = bitsFor(palette.length, [1, 2, 4, 8]);
   const most = 2 ** bits - 1;
-  const isGrey =
+  const isGray =
     palette.length === most + 1 &&
     palette.every((color, index) => color.every((value) => value * most === index * 255));
   const pack = (y: number, row: Buffer) => packRow(indexes.subarray(y * width, (y + 1) * width), bits, row);
-  return await writePng({ width, height, bits, palette: isGrey ? null : palette }, pack);
+  return await writePng({ width, height, bits, palette: isGray ? null : palette }, pack);
 }
 
 /** Rows from the bottom to the top, below a BITMAPINFOHEADER and a table with exactly the colors of the palette. */
@@ -300,7 +300,7 @@ const SWAP_RED_AND_BLUE: Matrix3x3 = [
 
 const compress = promisify(deflate);
 const PNG_SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
-const PNG_GREY = 0;
+const PNG_GRAY = 0;
 const PNG_INDEXED = 3;
 
 interface PngHead extends Size {
@@ -317,7 +317,7 @@ async function writePng(
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  header.set([bits, palette === null ? PNG_GREY : PNG_INDEXED], 8);
+  header.set([bits, palette === null ? PNG_GRAY : PNG_INDEXED], 8);
   // The first byte of a row is its filter: none.
   const rowBytes = 1 + Math.ceil((width * bits) / 8);
   const rows = Buffer.alloc(rowBytes * height);

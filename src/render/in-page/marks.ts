@@ -10,7 +10,7 @@ export interface Mark {
 }
 
 /** Colors that differ from each other, and that white text can be read on. */
-const COLOURS = ['#c2185b', '#1565c0', '#2e7d32', '#6a1b9a', '#bf360c', '#00695c'];
+const COLORS = ['#c2185b', '#1565c0', '#2e7d32', '#6a1b9a', '#bf360c', '#00695c'];
 const LABEL_HEIGHT_PX = 14;
 const DIGIT_PX = 7;
 const LABEL_PADDING_PX = 6;
@@ -66,7 +66,7 @@ export function clear(): void {
 function drawn(marks: readonly Mark[]): HTMLElement[] {
   const labels: DOMRect[] = [];
   return marks.flatMap(({ number, box }) => {
-    const color = COLOURS[(number - 1) % COLOURS.length] ?? '';
+    const color = COLORS[(number - 1) % COLORS.length] ?? '';
     const others = marks.flatMap((mark) => (mark.number === number ? [] : [mark.box]));
     const label = place(box, String(number).length * DIGIT_PX + LABEL_PADDING_PX, { labels, others });
     labels.push(label);

@@ -45,7 +45,7 @@ const WORKER_ATTACHES_MS = 250;
 
 /**
  * Installs the clock in this frame. Events pass through `performance`, whose listeners survive `document.open()`.
- * @param ask the name of the event that requests a run ahead, with a ClockRequest; it is cancelled as acknowledgement, and
+ * @param ask the name of the event that requests a run ahead, with a ClockRequest; it is canceled as acknowledgement, and
  * the event `<ask>-done` has the ClockState. Only our isolated world knows the name.
  */
 export function install(ask: string): void {

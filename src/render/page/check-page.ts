@@ -356,7 +356,7 @@ const DARK_SHADE = 18;
 /** The tolerance of red, green and blue within which two colors are equal. */
 const SAME_SHADE = 1;
 /** Grays like these are backgrounds of applications before they show anything. */
-const GREY_MAX_DIFFERENCE = 24;
+const GRAY_MAX_DIFFERENCE = 24;
 const PALE_MIN = 220;
 const DARK_MAX = 60;
 
@@ -407,7 +407,7 @@ async function inspectView({ session, world, deadlines }: OpenPage, ms: number):
   const isSame = (backdrop: number[]) =>
     color.every((value, at) => Math.abs(value - (backdrop[at] ?? 0)) <= SAME_SHADE);
   if (!look.backdrops.some(isSame)) return 'something';
-  const isPaleOrDark = most - least <= GREY_MAX_DIFFERENCE && (least >= PALE_MIN || most <= DARK_MAX);
+  const isPaleOrDark = most - least <= GRAY_MAX_DIFFERENCE && (least >= PALE_MIN || most <= DARK_MAX);
   return look.sight === 'covered' || look.hasEmptyRoot || isPaleOrDark ? look.sight : 'colored';
 }
 

@@ -26,8 +26,8 @@ interface LoggedRequest {
   status: number | null;
   bytes: number;
   error: string | null;
-  /** Whether the page or a rule cancelled it, which is no failure. */
-  cancelled: boolean;
+  /** Whether the page or a rule canceled it, which is no failure. */
+  canceled: boolean;
 }
 
 /** Further requests are counted by type only. */
@@ -58,7 +58,7 @@ export class RequestLog {
     }
     this.#requests.delete(requestId);
     const startedAt = before?.startedAt ?? timestamp;
-    const rest = { endedAt: null, status: null, bytes: 0, error: null, cancelled: false };
+    const rest = { endedAt: null, status: null, bytes: 0, error: null, canceled: false };
     this.#requests.set(requestId, { url: copyOf(plainUrl(request.url)), type, startedAt, ...rest });
   }
 
@@ -98,7 +98,7 @@ export class RequestLog {
     request.endedAt = event.timestamp;
     // Chromium 156 names no error for an image with credentials.
     request.error = (event.errorText || event.blockedReason || 'net::ERR_FAILED').slice(0, FACT_NAME_MAX_CHARS);
-    request.cancelled =
+    request.canceled =
       event.canceled === true ||
       event.blockedReason === 'inspector' ||
       event.errorText === 'net::ERR_BLOCKED_BY_CLIENT';
@@ -122,7 +122,7 @@ export class RequestLog {
   facts(): Pick<PageFacts, 'redirects' | 'requests'> {
     const all = [...this.#requests.values()];
     // Chromium 156 cancels a script whose response has such a status.
-    const failed = all.filter(({ error, status, cancelled }) => (status ?? 0) >= 400 || (error !== null && !cancelled));
+    const failed = all.filter(({ error, status, canceled }) => (status ?? 0) >= 400 || (error !== null && !canceled));
     const slowest = all
       .flatMap((request) => {
         const { startedAt, endedAt, bytes } = request;
@@ -141,7 +141,7 @@ export class RequestLog {
         by_type: Object.fromEntries([...this.#counts].sort(([, a], [, b]) => b.bytes - a.bytes)),
         failed: failed.slice(0, FAILED_MAX_ITEMS).map((request) => ({
           ...described(request),
-          ...(request.error === null || request.cancelled ? {} : { error: request.error }),
+          ...(request.error === null || request.canceled ? {} : { error: request.error }),
         })),
         slowest: slowest.slice(0, SLOWEST_MAX_ITEMS),
       },

@@ -294,7 +294,7 @@ test('an option is found by a word of its description, and those that are set ar
   expect(complaints).toEqual([]);
 });
 
-test('a preview can be cancelled', async () => {
+test('a preview can be canceled', async () => {
   await using visitor = await aVisitor();
   const { page } = visitor;
   await page.fill('[name=url]', `${origin}/slow`);

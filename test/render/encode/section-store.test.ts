@@ -9,7 +9,7 @@ import { encodeStrips, encodingOf, SectionStore } from '../../../src/render/enco
 const WIDTH = 4;
 const PNG = encodingOf(defaultOptions(), 'png');
 
-/** Rows of these shades of grey. */
+/** Rows of these shades of gray. */
 function strip(shades: number[]): Promise<Buffer> {
   const pixels = Buffer.from(shades.flatMap((shade) => new Array<number>(WIDTH * 3).fill(shade)));
   return sharp(pixels, { raw: { width: WIDTH, height: shades.length, channels: 3 } })
@@ -34,7 +34,7 @@ it.each([[[9]], [[9, 9, 9]], [[9, 9, 4]], [[9, 4, 9]], [[9, 4, 2, 9, 9, 1]], [[4
     const { content } = await encodeStrips(strips, PNG);
     const column = await sharp(content)
       .extract({ left: 0, top: 0, width: 1, height: strips.height })
-      .greyscale()
+      .grayscale()
       .raw()
       .toBuffer();
     expect([...column]).toEqual(Array.from(column, (_, at) => at));

@@ -279,7 +279,7 @@ describe.concurrent('scroll locks and backdrops', () => {
       'a hero picture',
       `<section style="${HERO}">${sheet(`${FULL}background:url(/s.png) center/cover`)}${WELCOME}</section>`,
     ],
-    ['a hero of one colour', sheet(`${FULL}background:#036`)],
+    ['a hero of one color', sheet(`${FULL}background:#036`)],
     [
       'the shade of a hero',
       `<section style="${HERO};background:url(/s.png)">${sheet(`${FULL}background:#0008`)}${WELCOME}</section>`,
@@ -298,8 +298,8 @@ describe.concurrent('scroll locks and backdrops', () => {
   const header = '<header style="position:absolute;z-index:999;top:0"><a href="/">Home</a></header>';
   it.each([
     ['a header above it', header + ARTICLE + sheet('position:fixed;inset:0;background:#000a')],
-    ['one colour', ARTICLE + sheet(CURTAIN)],
-    ['an opaque colour and half its opacity', ARTICLE + sheet(`${FULL}background:#000;opacity:.5`)],
+    ['one color', ARTICLE + sheet(CURTAIN)],
+    ['an opaque color and half its opacity', ARTICLE + sheet(`${FULL}background:#000;opacity:.5`)],
     ['a gradient', ARTICLE + sheet(`${FULL}background:linear-gradient(#0004,#000a)`)],
     ['a blur', ARTICLE + sheet('position:fixed;inset:0;background:#fff;backdrop-filter:blur(4px)')],
   ])('include the backdrop with %s', async (_name, html) => {

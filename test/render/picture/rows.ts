@@ -17,7 +17,7 @@ export function rowsPage(heightPx: number, extra = ''): string {
 </script>`;
 }
 
-/** Neighbours differ strongly, and a row's number can be read back: 32 levels of red, 32 of green, 16 of blue. */
+/** Neighbors differ strongly, and a row's number can be read back: 32 levels of red, 32 of green, 16 of blue. */
 export function rowColor(row: number): [number, number, number] {
   return [(row % 32) * 8, (Math.floor(row / 32) % 32) * 8, (row % 2) * 128 + (Math.floor(row / 1024) % 16) * 8];
 }

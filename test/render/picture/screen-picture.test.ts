@@ -60,7 +60,7 @@ async function encoded(picture: Encodable, encoding: Partial<Encoding>): Promise
   return (await encodeStrips(picture, { ...PNG, ...encoding })).content;
 }
 
-/** Grey values of the first row. */
+/** Gray values of the first row. */
 async function firstRow(picture: Encodable, encoding: Partial<Encoding>): Promise<number[]> {
   const [row = []] = await rowsOf(await encoded(picture, encoding));
   return row.map(([red = -1]) => red);
@@ -122,17 +122,17 @@ describe('dithering', () => {
     ]);
   });
 
-  it.each([20, 64, 128, 200, 250])('keeps the brightness of grey %d with Floyd and Steinberg', async (grey) => {
-    const content = await encoded(await plain(200, 200, `rgb(${grey}, ${grey}, ${grey})`), { palette: palette(2) });
-    expect(Math.abs((await meanOf(content)) - grey)).toBeLessThan(3);
+  it.each([20, 64, 128, 200, 250])('keeps the brightness of gray %d with Floyd and Steinberg', async (gray) => {
+    const content = await encoded(await plain(200, 200, `rgb(${gray}, ${gray}, ${gray})`), { palette: palette(2) });
+    expect(Math.abs((await meanOf(content)) - gray)).toBeLessThan(3);
   });
 
   it('leaves the lightest grays white with Atkinson', async () => {
     const light = await plain(100, 100, '#fafafa');
     expect(await meanOf(await encoded(light, { palette: palette(2, 'atkinson') }))).toBe(255);
     expect(await meanOf(await encoded(light, { palette: palette(2) }))).toBeLessThan(252);
-    const grey = await meanOf(await encoded(await plain(100, 100, '#808080'), { palette: palette(2, 'atkinson') }));
-    expect(Math.abs(grey - 128)).toBeLessThan(4);
+    const gray = await meanOf(await encoded(await plain(100, 100, '#808080'), { palette: palette(2, 'atkinson') }));
+    expect(Math.abs(gray - 128)).toBeLessThan(4);
   });
 });
 
@@ -140,9 +140,9 @@ describe('the server does other work', () => {
   const size = { width: 1_000, height: 1_000 };
   const white = new Uint8Array(3_000_000).fill(255);
   const indexed = { indexes: new Uint8Array(1_000_000).fill(1), palette: [[0, 0, 0], WHITE], ...size };
-  const grey = { data: new Uint8Array(1_000_000).fill(128), ...size };
+  const gray = { data: new Uint8Array(1_000_000).fill(128), ...size };
   it.each<[string, () => Promise<unknown>]>([
-    ['a picture is dithered', () => dithered(grey, [[0], [255]], 'floyd_steinberg')],
+    ['a picture is dithered', () => dithered(gray, [[0], [255]], 'floyd_steinberg')],
     ['a PNG is packed', () => indexedPng(indexed)],
     ['a BMP is packed', () => indexedBmp(indexed)],
     ['a BMP of all colors is written', () => trueColorBmp({ data: white, ...size })],
@@ -225,8 +225,8 @@ describe('a file with a palette', () => {
 });
 
 describe('a turned picture', () => {
-  const COLOURS: Record<string, number[]> = { R: RED, G: GREEN, B: BLUE, W: WHITE };
-  const rows = (letters: string) => letters.split(' ').map((row) => [...row].map((letter) => COLOURS[letter] ?? []));
+  const COLORS: Record<string, number[]> = { R: RED, G: GREEN, B: BLUE, W: WHITE };
+  const rows = (letters: string) => letters.split(' ').map((row) => [...row].map((letter) => COLORS[letter] ?? []));
 
   it.each([
     [null, 'RG BW'],
