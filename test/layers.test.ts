@@ -98,6 +98,7 @@ const FENCES: Record<string, RegExp> = {
   'p-queue': /^work\//,
   aws4fetch: /^artifacts\//,
   '@fastify/busboy': /^http\//,
+  yazl: /^http\/zip\.ts$/,
   commander: /^cli\//,
   '@opentelemetry/api': /^tracing\//,
   '@opentelemetry/sdk-trace': /^tracing\//,

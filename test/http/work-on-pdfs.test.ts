@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { PDF } from '@libpdf/core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/contract/ids.js';
+import { unzipped } from '../fixtures/unzipped.js';
 import { aDocument } from '../pdf/raw-pdf.js';
 import { aCompletedJob, type FakeChanges, fakeServices, KEYS, serveApp, UPLOADS_DIR } from './fake-services.js';
 
@@ -35,17 +36,6 @@ function form(request: unknown, files: Files = [], part = 'files'): FormData {
 async function textsOf(content: Buffer): Promise<string[]> {
   const pdf = await PDF.load(new Uint8Array(content));
   return pdf.extractText().map(({ text }) => text.trim());
-}
-
-/** The files of a zip file without compression, by name. */
-function unzipped(zip: Buffer): Record<string, Buffer> {
-  const files: Record<string, Buffer> = {};
-  for (let at = 0; zip.readUInt32LE(at) === 0x04034b50; ) {
-    const [bytes, name] = [zip.readUInt32LE(at + 18), zip.readUInt16LE(at + 26)];
-    files[zip.toString('utf8', at + 30, at + 30 + name)] = zip.subarray(at + 30 + name, at + 30 + name + bytes);
-    at += 30 + name + bytes;
-  }
-  return files;
 }
 
 describe('POST /v1/pdf', () => {

@@ -137,11 +137,11 @@ async function sendMade(
 ): Promise<Response> {
   const { merge, split } = request.changes;
   const counts = new Map<string, number>();
-  const files = made.map(({ name: given, content, checksum }) => {
+  const files = made.map(({ name: given, content }) => {
     const nth = counts.get(given) ?? 0;
     counts.set(given, nth + 1);
     const base = merge === null ? given.replace(/\.pdf$/i, '') : randomUUID();
-    return { name: `${base}${split === null ? '' : `_${nth}`}.pdf`, content, checksum };
+    return { name: `${base}${split === null ? '' : `_${nth}`}.pdf`, content };
   });
   const [only] = files;
   if (files.length === 1 && only !== undefined && name !== null) only.name = `${name}.pdf`;
