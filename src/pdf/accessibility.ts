@@ -1,17 +1,7 @@
 /** Adds what PDF/UA-1 (ISO 14289-1) requires beyond what Chromium writes. The tags and the text of the page stay as they are. */
-import {
-  PdfArray,
-  PdfBool,
-  PdfDict,
-  PdfName,
-  type PdfObject,
-  type PdfRef,
-  type PdfStream,
-  PdfString,
-} from '@libpdf/core';
+import { PdfArray, PdfBool, PdfDict, PdfName, type PdfObject, type PdfRef, PdfString } from '@libpdf/core';
 import { BrokenRule } from './archive-rules.js';
-import { type Content, drawnIn, nameOf, type Objects } from './contents.js';
-import { packedStream } from './packed-stream.js';
+import type { Objects } from './contents.js';
 
 /** Structure types of Chromium 156 that PDF 1.7 does not have, and the ones that they are most like. */
 const LIKE: Record<string, string> = {
@@ -66,7 +56,6 @@ export function makeAccessible(objects: Objects, title: string | undefined): voi
     if (element.type === 'L') wrapKids(objects, element, ['L', 'LI', 'Caption'], ['LI', 'LBody']);
   }
   describeLinks(objects, elements);
-  markArtifacts(objects);
 }
 
 /** All elements, in the order of the document. */
@@ -234,77 +223,4 @@ function describeLinks(objects: Objects, elements: readonly Element[]): void {
       annotation.set('Contents', PdfString.fromString(address.slice(0, ADDRESS_MAX_CHARS)));
     }
   }
-}
-
-const PATH = new Set(['m', 'l', 'c', 'v', 'y', 're', 'h', 'W', 'W*']);
-const PAINT = new Set(['f', 'F', 'f*', 'B', 'B*', 'b', 'b*', 'S', 's']);
-const OTHER_MARKS = new Set(['Tj', 'TJ', "'", '"', 'sh', 'BI']);
-
-/** Marks what is drawn outside of tags, such as backgrounds and borders, as artifacts. */
-function markArtifacts(objects: Objects): void {
-  const seen = new Map<PdfStream, boolean>();
-  for (const [index, page] of objects.pdf.getPages().entries()) {
-    const [content] = objects.contentsOf(index);
-    if (content === undefined) continue;
-    const open: { content: Content; isMarked: boolean }[] = [{ content, isMarked: false }];
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      const { text, drawn } = withArtifacts(objects, next.content, next.isMarked);
-      if (text !== null) {
-        const made = packedStream({}, Buffer.from(text, 'latin1'));
-        if (next.content.stream === null) page.dict.set('Contents', objects.pdf.register(made));
-        else {
-          // `setData` removes the filter.
-          next.content.stream.setData(made.data);
-          next.content.stream.set('Filter', PdfName.of('FlateDecode'));
-        }
-      }
-      for (const { form, isMarked } of drawn) {
-        const before = seen.get(form.stream);
-        if (before !== undefined && before !== isMarked)
-          throw new BrokenRule(
-            '7.1',
-            `page ${index + 1} draws something both with tags and without`,
-            'Simplify the effects of that page.',
-          );
-        if (before === undefined) open.push({ content: { ...form, page: index + 1 }, isMarked });
-        seen.set(form.stream, isMarked);
-      }
-    }
-  }
-}
-
-interface Form extends Omit<Content, 'page'> {
-  stream: PdfStream;
-}
-
-/** The content with marks, null if it needs none, and the forms that it draws. */
-function withArtifacts(
-  objects: Objects,
-  content: Content,
-  isMarked: boolean,
-): { text: string | null; drawn: { form: Form; isMarked: boolean }[] } {
-  const drawn: { form: Form; isMarked: boolean }[] = [];
-  const marks: boolean[] = [isMarked];
-  const parts: string[] = [];
-  let from = 0;
-  let path: number | null = null;
-  for (const { operator, operands, start, end } of drawnIn(objects, content)) {
-    const inMark = marks.at(-1) === true;
-    if (operator === 'BDC' || operator === 'BMC')
-      marks.push(inMark || operands.includes('/MCID') || operands[0] === '/Artifact');
-    if (operator === 'EMC' && marks.length > 1) marks.pop();
-    if (PATH.has(operator)) path ??= start;
-    const begin: number = path ?? start;
-    if (PAINT.has(operator) || operator === 'n') path = null;
-    let isDrawn = PAINT.has(operator) || OTHER_MARKS.has(operator);
-    if (operator === 'Do') {
-      const form = objects.form(content.resources, nameOf(operands[0]));
-      if (form === null) isDrawn = true;
-      else drawn.push({ form, isMarked: inMark });
-    }
-    if (!isDrawn || inMark) continue;
-    parts.push(content.text.slice(from, begin), '/Artifact BMC\n', content.text.slice(begin, end), '\nEMC\n');
-    from = end;
-  }
-  return { text: parts.length === 0 ? null : parts.join('') + content.text.slice(from), drawn };
 }

@@ -1,6 +1,6 @@
 /** The rules of PDF/A-2 and PDF/A-3 (ISO 19005-2 and 19005-3) about what Chromium writes. What it never writes is refused. */
 import { PdfArray, PdfBool, PdfDict, PdfName, PdfNumber, type PdfObject, PdfStream, PdfString } from '@libpdf/core';
-import { drawnIn, type Font, type Objects, writeUnicode } from './contents.js';
+import type { Objects } from './contents.js';
 
 /** A rule that a document breaks, and what its author can do. */
 export class BrokenRule extends Error {
@@ -14,7 +14,7 @@ export class BrokenRule extends Error {
   }
 }
 
-const PRINT_AGAIN = 'Print the page with this server, and change nothing in the file before.';
+export const PRINT_AGAIN = 'Print the page with this server, and change nothing in the file before.';
 const FILTERS = new Set(['FlateDecode', 'DCTDecode']);
 const BLEND_MODES = new Set([
   ...['Normal', 'Compatible', 'Multiply', 'Screen', 'Overlay', 'Darken', 'Lighten', 'ColorDodge', 'ColorBurn'],
@@ -24,32 +24,34 @@ const COLOR_SPACES = new Set(['DeviceRGB', 'DeviceGray', 'ICCBased', 'Indexed', 
 const NAME_MAX_BYTES = 127;
 const STRING_MAX_BYTES = 32_767;
 const PAGE_SIDES = { min: 3, max: 14_400 };
-const NESTED_MAX = 28;
 /** `Print`, without Invisible, Hidden, NoView and ToggleNoView. */
 const PRINTED = 4;
 const NOT_SHOWN = 1 | 2 | 32 | 256;
 
-/** Removes what PDF/A forbids and a reader does not see: scripts, and actions other than links. */
-export function removeActions(objects: Objects): void {
-  const catalog = objects.pdf.getCatalog();
+/**
+ * Checks all that a document consists of, except for what its pages draw, and removes what PDF/A forbids and a reader does not see: scripts,
+ * and actions other than links.
+ * @throws BrokenRule
+ */
+export function checkArchive(objects: Objects, level: string): void {
+  const { pdf, resolve } = objects;
+  if (pdf.isEncrypted) throw new BrokenRule('6.1.3', 'it is encrypted', 'Leave the password out.');
+  for (const key of ['JavaScript', 'AlternatePresentations']) pdf.getCatalog().getDict('Names', resolve)?.delete(key);
   for (const dict of objects.all()) {
-    dict.delete('AA');
-    for (const key of ['A', 'OpenAction']) {
-      const action = dict.get(key, objects.resolve);
-      const kind = action instanceof PdfDict ? action.getName('S')?.value : undefined;
-      if (action instanceof PdfDict && kind !== undefined && (!['URI', 'GoTo'].includes(kind) || action.has('Next')))
-        dict.delete(key);
-    }
-    if (dict.getName('Subtype')?.value === 'Link') dict.set('F', PdfNumber.of(PRINTED));
+    removeActions(dict, resolve);
+    checkDict(objects, dict, level);
   }
-  for (const key of ['JavaScript', 'AlternatePresentations']) catalog.getDict('Names', objects.resolve)?.delete(key);
 }
 
-/** @throws BrokenRule */
-export function checkArchive(objects: Objects, level: string): void {
-  if (objects.pdf.isEncrypted) throw new BrokenRule('6.1.3', 'it is encrypted', 'Leave the password out.');
-  for (const dict of objects.all()) checkDict(objects, dict, level);
-  checkContents(objects, { needsUnicode: level.endsWith('u'), isArchive: true });
+function removeActions(dict: PdfDict, resolve: Objects['resolve']): void {
+  dict.delete('AA');
+  for (const key of ['A', 'OpenAction']) {
+    const action = dict.get(key, resolve);
+    const kind = action instanceof PdfDict ? action.getName('S')?.value : undefined;
+    if (action instanceof PdfDict && kind !== undefined && (!['URI', 'GoTo'].includes(kind) || action.has('Next')))
+      dict.delete(key);
+  }
+  if (dict.getName('Subtype')?.value === 'Link') dict.set('F', PdfNumber.of(PRINTED));
 }
 
 function checkDict(objects: Objects, dict: PdfDict, level: string): void {
@@ -169,58 +171,4 @@ function isAllowedColor(objects: Objects, given: PdfObject | undefined): boolean
   if (!(kind instanceof PdfName) || !COLOR_SPACES.has(kind.value)) return false;
   if (kind.value === 'ICCBased') return base instanceof PdfStream && [1, 3].includes(base.getNumber('N')?.value ?? 0);
   return (kind.value !== 'Indexed' && kind.value !== 'Pattern') || isAllowedColor(objects, base);
-}
-
-/** @param how.needsUnicode whether each glyph must have a Unicode value. Those without one get the text that their content says it stands for. */
-export function checkContents(
-  objects: Objects,
-  { needsUnicode, isArchive }: { needsUnicode: boolean; isArchive: boolean },
-): void {
-  const extended = new Set<Font>();
-  for (const content of objects.contents()) {
-    let nested = 0;
-    const where = `page ${content.page}`;
-    for (const { operator, font, codes, actualText } of drawnIn(objects, content)) {
-      if (operator === 'q' && ++nested > NESTED_MAX && isArchive)
-        throw new BrokenRule(
-          '6.1.13',
-          `the elements of ${where} are nested too deeply`,
-          'Simplify clipping and effects there.',
-        );
-      if (operator === 'Q') nested--;
-      if (isArchive && (operator === 'k' || operator === 'K'))
-        throw new BrokenRule('6.2.4', `${where} has colors in CMYK`, PRINT_AGAIN);
-      if (isArchive && operator === 'BI')
-        throw new BrokenRule('6.2.8', `${where} has an image that is not checked here`, PRINT_AGAIN);
-      if (codes.length === 0) continue;
-      if (font == null)
-        throw new BrokenRule(
-          '6.2.11.4',
-          `${where} has a font that is not embedded, or of a kind that is not checked here`,
-          PRINT_AGAIN,
-        );
-      if (font.bytesPerCode === 2 && codes.includes(0))
-        throw new BrokenRule(
-          '6.2.11.8',
-          `${where} has characters that no font has, and that are shown as boxes`,
-          'Install fonts for its scripts on the server, or give the page a web font that has them.',
-        );
-      for (const code of needsUnicode ? codes : []) {
-        if (isText(font.unicode.get(code))) continue;
-        if (!isText(actualText))
-          throw new BrokenRule(
-            '6.2.11.7.2',
-            `${where} has glyphs without a meaning in Unicode, as icon fonts have`,
-            'Use another font there, or `pdf/a-2b`.',
-          );
-        font.unicode.set(code, actualText);
-        extended.add(font);
-      }
-    }
-  }
-  for (const font of extended) writeUnicode(font, objects.pdf);
-}
-
-function isText(text: string | undefined): boolean {
-  return text !== undefined && text !== '' && !/[\0\uFEFF\uFFFE]/.test(text);
 }

@@ -2,7 +2,8 @@ import { type PDF, PdfArray, PdfDict, PdfName, PdfNumber, PdfString } from '@lib
 import { CaptureError } from '../contract/capture-error.js';
 import type { Conformance } from '../contract/document-schema.js';
 import { makeAccessible } from './accessibility.js';
-import { BrokenRule, checkArchive, checkContents, removeActions } from './archive-rules.js';
+import { BrokenRule, checkArchive } from './archive-rules.js';
+import { checkContents } from './check-contents.js';
 import { Objects } from './contents.js';
 import { packedStream } from './packed-stream.js';
 import { srgbProfile } from './srgb-profile.js';
@@ -10,10 +11,12 @@ import type { XmpSchema } from './xmp.js';
 
 /** Clauses of ISO 14289-1 that say the same as those of ISO 19005-2. */
 const ACCESSIBLE: Record<string, string> = { '6.2.11.4': '7.21.4', '6.2.11.7.2': '7.21.7', '6.2.11.8': '7.21.8' };
+const UNICODE = '6.2.11.7.2';
 
 /**
  * Changes what a document needs to conform, but nothing that it shows or says.
- * @param field names the standards in errors
+ * @param all at most one level of PDF/A, and PDF/UA
+ * @param how.field names the standards in errors
  * @throws CaptureError `invalid_request` with the rule that it breaks
  */
 export function makeConform(
@@ -21,31 +24,34 @@ export function makeConform(
   all: readonly Conformance[],
   { info, field }: { info: PdfDict; field: string },
 ): void {
+  if (all.length === 0) return;
   const objects = new Objects(pdf);
-  for (const one of all) {
-    try {
-      if (one === 'pdf/ua-1') {
-        makeAccessible(objects, info.getString('Title')?.asString());
-        checkContents(objects, { needsUnicode: true, isArchive: false });
-      } else {
-        removeActions(objects);
-        checkArchive(objects, one);
-        addOutputIntent(pdf);
-      }
-    } catch (error) {
-      if (!(error instanceof BrokenRule)) throw error;
-      const { what, remedy } = error;
-      const clause = one === 'pdf/ua-1' ? (ACCESSIBLE[error.clause] ?? error.clause) : error.clause;
-      const standard = one === 'pdf/ua-1' ? 'ISO 14289-1' : `ISO 19005-${one.slice(6, 7)}`;
-      const message = `cannot be ${one}: ${what} (${standard}, ${clause}). ${remedy}`;
-      throw new CaptureError({
-        code: 'invalid_request',
-        message: `\`${field}\` ${message}`,
-        details: { issues: [{ path: field, message }] },
-        cause: error,
-      });
-    }
+  const isAccessible = all.includes('pdf/ua-1');
+  const level = all.find((one) => one !== 'pdf/ua-1');
+  try {
+    if (isAccessible) makeAccessible(objects, info.getString('Title')?.asString());
+    if (level !== undefined) checkArchive(objects, level);
+    const needsUnicode = isAccessible || level?.endsWith('u') === true;
+    checkContents(objects, { isArchive: level !== undefined, needsUnicode, isAccessible });
+  } catch (error) {
+    throw error instanceof BrokenRule ? refusal(error, level, field) : error;
   }
+  if (level !== undefined) addOutputIntent(pdf);
+}
+
+function refusal(error: BrokenRule, level: Conformance | undefined, field: string): CaptureError {
+  const { clause, what, remedy } = error;
+  const isOfArchive = level !== undefined && clause.startsWith('6.') && (clause !== UNICODE || level.endsWith('u'));
+  const [broken, standard, own] = isOfArchive
+    ? [level, `ISO 19005-${level.slice(6, 7)}`, clause]
+    : ['pdf/ua-1', 'ISO 14289-1', ACCESSIBLE[clause] ?? clause];
+  const message = `cannot be ${broken}: ${what} (${standard}, ${own}). ${remedy}`;
+  return new CaptureError({
+    code: 'invalid_request',
+    message: `\`${field}\` ${message}`,
+    details: { issues: [{ path: field, message }] },
+    cause: error,
+  });
 }
 
 /** The identifications of these standards in XMP. */

@@ -1,6 +1,6 @@
 /** Reads what the pages of a PDF draw: their content streams, those of forms, patterns and glyphs, and the text that they show. */
-import { type PDF, PdfArray, PdfDict, type PdfObject, PdfRef, PdfStream, PdfString } from '@libpdf/core';
-import { type Operation, operationsOf, stringBytes } from './content-stream.js';
+import { type PDF, type PDFPage, PdfArray, PdfDict, type PdfObject, PdfRef, PdfStream, PdfString } from '@libpdf/core';
+import { Operations, stringBytes } from './content-stream.js';
 import { packedStream, unpacked } from './packed-stream.js';
 
 /** A font of a kind that Chromium writes; null for another one. */
@@ -11,12 +11,8 @@ export interface Font {
   unicode: Map<number, string>;
 }
 
-export interface Content {
-  /** Begins with 1. */
-  page: number;
-  /** Null for the content of a page, which may consist of several streams. */
-  stream: PdfStream | null;
-  text: string;
+export interface Form {
+  stream: PdfStream;
   resources: PdfDict;
 }
 
@@ -71,39 +67,21 @@ export class Objects {
     return list instanceof PdfArray ? list.toArray() : value === undefined ? [] : [value];
   }
 
-  /** All that is drawn, each stream once. @throws Error for content that cannot be read */
-  *contents(): Generator<Content> {
-    const seen = new Set<PdfStream>();
-    for (const index of this.pdf.getPages().keys()) {
-      const open = this.contentsOf(index);
-      for (let content = open.pop(); content !== undefined; content = open.pop()) {
-        yield content;
-        for (const [stream, resources] of this.#drawnBy(content.resources)) {
-          if (seen.has(stream)) continue;
-          seen.add(stream);
-          open.push({ page: index + 1, stream, text: readContent(stream), resources });
-        }
-      }
-    }
-  }
-
-  /** The content of a page; its number begins with 0. */
-  contentsOf(index: number): Content[] {
-    const page = this.pdf.getPage(index);
-    if (page === null) return [];
+  /** The content of a page. */
+  contentOf(page: PDFPage): string {
     const parts = this.valuesOf(page.dict, 'Contents').filter((one) => one instanceof PdfStream);
-    return [{ page: index + 1, stream: null, text: parts.map(readContent).join('\n'), resources: page.getResources() }];
+    return parts.map(readContent).join('\n');
   }
 
   /** A form by its name among the resources; null for an image. */
-  form(resources: PdfDict, name: string): { stream: PdfStream; text: string; resources: PdfDict } | null {
+  form(resources: PdfDict, name: string): Form | null {
     const stream = resources.getDict('XObject', this.resolve)?.get(name, this.resolve);
     if (!(stream instanceof PdfStream) || stream.getName('Subtype')?.value !== 'Form') return null;
-    return { stream, text: readContent(stream), resources: stream.getDict('Resources', this.resolve) ?? resources };
+    return { stream, resources: stream.getDict('Resources', this.resolve) ?? resources };
   }
 
   /** The streams that content with these resources may draw. */
-  #drawnBy(resources: PdfDict): [PdfStream, PdfDict][] {
+  drawnBy(resources: PdfDict): Form[] {
     const masks = this.valuesOf(resources, 'ExtGState').flatMap((state) => {
       const mask = state instanceof PdfDict ? state.get('SMask', this.resolve) : undefined;
       return mask instanceof PdfDict ? (mask.get('G', this.resolve) ?? []) : [];
@@ -118,9 +96,9 @@ export class Objects {
       ...drawn.map((one): [PdfObject, PdfDict | null] => [one, one instanceof PdfDict ? one : null]),
       ...glyphs,
     ];
-    return all.flatMap(([stream, owner]): [PdfStream, PdfDict][] => {
+    return all.flatMap(([stream, owner]): Form[] => {
       if (!(stream instanceof PdfStream) || stream.getName('Subtype')?.value === 'Image') return [];
-      return [[stream, owner?.getDict('Resources', this.resolve) ?? resources]];
+      return [{ stream, resources: owner?.getDict('Resources', this.resolve) ?? resources }];
     });
   }
 
@@ -150,63 +128,68 @@ export class Objects {
   }
 }
 
-function readContent(stream: PdfStream): string {
+/** @throws Error for content that cannot be read */
+export function readContent(stream: PdfStream): string {
   const text = unpacked(stream);
   if (text === null) throw new Error('Content of the PDF is too large, or packed in an unusual way.');
   return text;
 }
 
-/** An operation with the font in use, and the codes of the text that it shows. */
-export interface Drawn extends Operation {
-  /** undefined before a font is set. */
-  font: Font | null | undefined;
-  codes: readonly number[];
-  /** The text that the marked content around it has in place of its characters; '' if there is none. */
-  actualText: string;
-}
-
-const NO_CODES: readonly number[] = [];
 const SHOWING = new Set(['Tj', 'TJ', "'", '"']);
 
-/** The operations of a content. */
-export function* drawnIn(objects: Objects, { text, resources }: Pick<Content, 'text' | 'resources'>): Generator<Drawn> {
-  let font: Font | null | undefined;
-  const saved: (typeof font)[] = [];
-  const marked: string[] = [];
-  for (const operation of operationsOf(text)) {
-    const { operator, operands, start, end } = operation;
-    if (operator === 'q') saved.push(font);
-    if (operator === 'Q') font = saved.pop();
-    if (operator === 'BMC' || operator === 'BDC') marked.push(actualTextOf(operands) || (marked.at(-1) ?? ''));
-    if (operator === 'EMC') marked.pop();
-    if (operator === 'Tf') font = objects.font(resources, nameOf(operands[0]));
-    const codes = SHOWING.has(operator) ? codesOf(operands, font?.bytesPerCode ?? 1) : NO_CODES;
-    // Spreading the operation would take nine tenths of the time.
-    yield { operator, operands, start, end, font, codes, actualText: marked.at(-1) ?? '' };
+/** The operations of a content, with the font in use. */
+export class Drawing extends Operations {
+  /** undefined before a font is set. */
+  font: Font | null | undefined;
+  /** The text that the marked content around the operation has in place of its characters; '' if there is none. */
+  actualText = '';
+  readonly #saved: Drawing['font'][] = [];
+  readonly #marked: string[] = [];
+
+  constructor(
+    private readonly objects: Objects,
+    content: string,
+    private readonly resources: PdfDict,
+  ) {
+    super(content);
+  }
+
+  override next(): boolean {
+    if (!super.next()) return false;
+    const { operator } = this;
+    if (operator === 'q') this.#saved.push(this.font);
+    else if (operator === 'Q') this.font = this.#saved.pop();
+    else if (operator === 'Tf') this.font = this.objects.font(this.resources, nameOf(this.operands[0]));
+    else if (operator === 'BMC' || operator === 'BDC') {
+      this.#marked.push(this.actualText);
+      this.actualText = actualTextOf(this.operands) || this.actualText;
+    } else if (operator === 'EMC') this.actualText = this.#marked.pop() ?? '';
+    return true;
+  }
+
+  /** The codes of the text that the operation shows. */
+  codes(): number[] {
+    const codes: number[] = [];
+    if (!SHOWING.has(this.operator)) return codes;
+    const size = this.font?.bytesPerCode ?? 1;
+    for (const operand of this.operands) {
+      const bytes = stringBytes(operand);
+      for (let at = 0; bytes !== null && at + size <= bytes.length; at += size) codes.push(bytes.readUIntBE(at, size));
+    }
+    return codes;
   }
 }
 
 function actualTextOf(operands: readonly string[]): string {
-  const bytes = stringBytes(operands[operands.indexOf('/ActualText') + 1] ?? '');
-  return bytes === null || !operands.includes('/ActualText')
-    ? ''
-    : new PdfString(Buffer.from(bytes, 'latin1')).asString();
+  const at = operands.indexOf('/ActualText');
+  const bytes = at === -1 ? null : stringBytes(operands[at + 1] ?? '');
+  return bytes === null ? '' : new PdfString(bytes).asString();
 }
 
 export function nameOf(operand = ''): string {
   return operand
     .slice(1)
     .replace(/#([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-}
-
-function codesOf(operands: readonly string[], bytesPerCode: 1 | 2): number[] {
-  return operands.flatMap((operand) => {
-    const bytes = stringBytes(operand) ?? '';
-    const codes: number[] = [];
-    for (let at = 0; at + bytesPerCode <= bytes.length; at += bytesPerCode)
-      codes.push(bytesPerCode === 1 ? bytes.charCodeAt(at) : bytes.charCodeAt(at) * 256 + bytes.charCodeAt(at + 1));
-    return codes;
-  });
 }
 
 /** A map of codes (ISO 32000-1, 9.10.3), without ranges of more codes than a font has. */
