@@ -2,7 +2,7 @@ import type { Principal } from '../account/authenticate.js';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
 import { CaptureError, refusedField } from '../contract/capture-error.js';
 import type { PdfAttachment } from '../contract/document-schema.js';
-import { ATTACHMENTS_MAX_BYTES, PDF_FILES_MAX_BYTES } from '../contract/limits.js';
+import { ATTACHMENTS_MAX_BYTES, PDF_FILES_MAX_BYTES, PDFS_MADE_MAX_BYTES } from '../contract/limits.js';
 import type { PdfBookmark, PdfChanges, PdfSource } from '../contract/pdf-work.js';
 import { PDF_WORK_PRICE } from '../contract/pricing.js';
 import type { Log } from '../log.js';
@@ -97,10 +97,7 @@ export async function workOnPdfs(
     throw refusedField('attachments', `must have at most ${ATTACHMENTS_MAX_BYTES / 1e6} MB together`);
   return await charged(deps, files, who, () =>
     deps.queue.work({ account: who.principal.accountId, signal: who.signal }, async () => {
-      const loaded = await load(deps, files, who.signal);
-      const attached = [];
-      for (const { bytes, read: chunks, ...facts } of attachments)
-        attached.push({ ...facts, content: await read({ bytes, read: chunks }) });
+      const { attached, ...loaded } = await load(deps, { files, attachments, makesMany: changes.split !== null }, who);
       const all = { ...edits, ...(attached.length > 0 && { attachments: attached }) };
       return {
         ...loaded,
@@ -115,7 +112,9 @@ export async function workOnPdfs(
 /** Reads what PDFs say about themselves, as `workOnPdfs`. */
 export async function readPdfs(deps: PdfDeps, files: readonly FoundPdf[], who: Asking): Promise<PdfFacts[]> {
   return await charged(deps, files, who, () =>
-    deps.queue.read({ account: who.principal.accountId, signal: who.signal }, () => load(deps, files, who.signal)),
+    deps.queue.read({ account: who.principal.accountId, signal: who.signal }, () =>
+      load(deps, { files, attachments: [], makesMany: false }, who),
+    ),
   );
 }
 
@@ -141,24 +140,32 @@ async function charged<Value>(
 
 async function load(
   { reserveMemory }: PdfDeps,
-  files: readonly FoundPdf[],
-  signal: AbortSignal,
-): Promise<{ files: GivenPdf[] } & Disposable> {
-  const bytes = LIBRARY_BYTES + BYTES_PER_BYTE * sizeOf(files);
+  {
+    files,
+    attachments,
+    makesMany,
+  }: { files: readonly FoundPdf[]; attachments: readonly FoundAttachment[]; makesMany: boolean },
+  { signal }: Asking,
+): Promise<{ files: GivenPdf[]; attached: PdfAttachment[] } & Disposable> {
+  const given = BYTES_PER_BYTE * (sizeOf(files) + sizeOf(attachments));
+  const bytes = LIBRARY_BYTES + given + (makesMany ? PDFS_MADE_MAX_BYTES : 0);
   const memory = await reserve(reserveMemory, { bytes, what: 'PDFs', signal });
   const dispose = () => memory?.[Symbol.dispose]();
   try {
     const contents: GivenPdf[] = [];
     for (const { name, bytes: size, read: chunks, ...rest } of files)
       contents.push({ ...rest, name, content: await read({ bytes: size, read: chunks }) });
-    return { files: contents, [Symbol.dispose]: dispose };
+    const attached: PdfAttachment[] = [];
+    for (const { bytes: size, read: chunks, ...facts } of attachments)
+      attached.push({ ...facts, content: await read({ bytes: size, read: chunks }) });
+    return { files: contents, attached, [Symbol.dispose]: dispose };
   } catch (error) {
     dispose();
     throw error;
   }
 }
 
-function sizeOf(files: readonly FoundPdf[]): number {
+function sizeOf(files: readonly Pick<FoundPdf, 'bytes'>[]): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 

@@ -60,6 +60,8 @@ export const PAGE_FILES_NAME_MAX_BYTES = 255;
 export const PDF_FILES_MAX = 100;
 export const PDF_FILES_MAX_BYTES = 100_000_000;
 export const PDF_PAGES_MAX = 5_000;
+/** All PDFs of one answer: the parts of a file may each have what its pages share. */
+export const PDFS_MADE_MAX_BYTES = 300_000_000;
 /** Unfinished jobs with files: each keeps up to PAGE_FILES_MAX_BYTES in the storage. */
 export const JOBS_WITH_FILES_MAX = 100;
 export const JOBS_WITH_FILES_OF_ACCOUNT_MAX = 50;

@@ -30,6 +30,8 @@ export interface OpenPdf {
 }
 
 const INHERITABLE = ['Resources', 'MediaBox', 'CropBox', 'Rotate'];
+/** The library looks for the place of the cross-references in the last 1,024 bytes of a file. */
+const REFERENCES_BYTES = 2_000;
 const TREE_NODES_MAX = 200_000;
 /** The tables and object streams of all files of a task, unpacked. */
 const UNPACKED_MAX_BYTES = 256_000_000;
@@ -49,16 +51,26 @@ export function beginTask(): void {
 }
 
 /**
+ * Opens a file, and repairs it as far as its objects can be found.
  * @param name of the file, for errors
  * @throws CaptureError `invalid_request` for a file that is damaged, encrypted with a password, too large when unpacked, or has no pages or too many
  */
 export async function openPdf(content: Uint8Array, name: string): Promise<OpenPdf> {
-  const pdf = await PDF.load(content).catch((cause: unknown) => {
-    throw cause instanceof CaptureError ? cause : refusedField(name, 'is not a PDF, or is damaged', { cause });
-  });
-  if (pdf.isEncrypted && !pdf.isAuthenticated)
-    throw refusedField(name, 'is encrypted with a password: send it without one');
-  const pages = findPages(pdf, name);
+  let found = await loadPages(content, name);
+  if (found instanceof Error || !hasAllPages(found)) {
+    // The library uses references that can be read, also those that lead to other objects.
+    const repaired = await loadPages(Buffer.concat([content, Buffer.alloc(REFERENCES_BYTES, '%')]), name);
+    const isBetter = (before: FoundPages, after: FoundPages) =>
+      hasAllPages(after) || after.pages.length > before.pages.length;
+    if (found instanceof Error || (!(repaired instanceof Error) && isBetter(found, repaired))) found = repaired;
+  }
+  if (found instanceof Error) throw refusedField(name, 'is not a PDF, or is damaged', { cause: found });
+  const { pdf, pages } = found;
+  if (pdf.recoveredViaBruteForce) {
+    if (Buffer.from(content.buffer, content.byteOffset, content.byteLength).includes('/Encrypt '))
+      throw refusedField(name, 'is encrypted, and damaged');
+    findInfo(pdf, content);
+  }
   if (pages.length === 0) throw refusedField(name, 'is damaged: it has no pages');
   const owners = new Map<string, number>();
   for (const [nth, { ref, dict }] of pages.entries()) {
@@ -67,6 +79,40 @@ export async function openPdf(content: Uint8Array, name: string): Promise<OpenPd
       if (annotation instanceof PdfRef) owners.set(keyOf(annotation), nth);
   }
   return { pdf, pages, owners };
+}
+
+interface FoundPages {
+  pdf: PDF;
+  pages: FoundPage[];
+}
+
+async function loadPages(content: Uint8Array, name: string): Promise<FoundPages | Error> {
+  try {
+    const pdf = await PDF.load(content);
+    if (pdf.isEncrypted && !pdf.isAuthenticated)
+      throw refusedField(name, 'is encrypted with a password: send it without one');
+    return { pdf, pages: findPages(pdf, name) };
+  } catch (error) {
+    if (error instanceof CaptureError) throw error;
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/** Whether a file has as many pages as it says, and no other objects in their place. */
+function hasAllPages({ pdf, pages }: FoundPages): boolean {
+  const resolve = resolverOf(pdf);
+  const count = pdf.getCatalog().getDict('Pages', resolve)?.getNumber('Count', resolve)?.value ?? 0;
+  const arePages = pages.every(({ dict }) => (dict.getName('Type', resolve)?.value ?? 'Page') === 'Page');
+  return arePages && pages.length >= Math.max(1, Math.min(count, PDF_PAGES_MAX));
+}
+
+/** @libpdf/core 0.4.2 leaves out the information dictionary of a file whose cross-references are lost. */
+function findInfo(pdf: PDF, content: Uint8Array): void {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+  const at = bytes.lastIndexOf('/Info ');
+  const [, number, generation] = /^\/Info (\d{1,9}) (\d{1,5}) R/.exec(bytes.toString('latin1', at, at + 30)) ?? [];
+  const ref = number === undefined ? null : PdfRef.of(Number(number), Number(generation));
+  if (ref !== null && pdf.getObject(ref) instanceof PdfDict) pdf.context.info.trailer.set('Info', ref);
 }
 
 export function keyOf({ objectNumber, generation }: PdfRef): string {
@@ -118,8 +164,11 @@ export function textKey(object: PdfName | PdfString): string {
 function findPages(pdf: PDF, name: string): FoundPage[] {
   const pages: FoundPage[] = [];
   const seen = new Set<string>();
+  const catalog = pdf.getCatalog();
+  // Where a damaged file has lost its catalog, the library has taken the root of its pages.
+  const root = catalog.getName('Type')?.value === 'Pages' ? pdf.context.info.trailer.get('Root') : catalog.get('Pages');
   const open: { node: PdfObject | undefined; inherited: Map<string, PdfObject> }[] = [
-    { node: pdf.getCatalog().get('Pages'), inherited: new Map() },
+    { node: root, inherited: new Map() },
   ];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { node, inherited } = next;

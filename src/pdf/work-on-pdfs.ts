@@ -1,8 +1,7 @@
 /** Merges, splits, turns and flattens PDFs, and makes the edits of `editPdf` on each result. Runs in the thread of `PdfFiles`. */
-import { crc32 } from 'node:zlib';
 import { PdfDict, PdfNumber } from '@libpdf/core';
 import { CaptureError, refusedField } from '../contract/capture-error.js';
-import { PDF_PAGES_MAX } from '../contract/limits.js';
+import { PDF_PAGES_MAX, PDFS_MADE_MAX_BYTES } from '../contract/limits.js';
 import { pagesIn } from '../contract/page-ranges.js';
 import type { PdfBookmark, PdfChanges } from '../contract/pdf-work.js';
 import { viewOf } from '../thread.js';
@@ -41,8 +40,6 @@ export interface MadePdf {
   pages: number;
   /** The number of the first page of each merged file, from 0. */
   firstPages: number[];
-  /** As `crc32` of node:zlib. */
-  checksum: number;
 }
 
 interface Source extends Part {
@@ -67,14 +64,29 @@ async function makeAll(work: PdfWork): Promise<MadePdf[]> {
   const count = sources.reduce((sum, source) => sum + pagesOf(source).length, 0);
   if (count > PDF_PAGES_MAX) throw tooManyPages();
   const made: MadePdf[] = [];
+  let bytes = 0;
   for (const group of groupsOf(sources, work.changes)) {
     const one = await make(group, work);
-    const { edits } = work;
-    const edited = edits === undefined ? one.content : (await editPdf({ content: one.content, edits })).content;
-    const content = viewOf(edited);
-    made.push({ ...one, content, checksum: crc32(content) });
+    const content = viewOf(work.edits === undefined ? one.content : await edited(one, work.edits));
+    bytes += content.length;
+    if (bytes > PDFS_MADE_MAX_BYTES) throw tooLarge();
+    made.push({ ...one, content });
   }
   return made;
+}
+
+async function edited({ name, content }: { name: string; content: Uint8Array }, edits: PdfEdits): Promise<Uint8Array> {
+  try {
+    return (await editPdf({ content, edits })).content;
+  } catch (error) {
+    if (error instanceof CaptureError) throw error;
+    // Edits read every object. A copy has those that can be read.
+    return (await editPdf({ content: await copyOf(await openPdf(content, name)), edits })).content;
+  }
+}
+
+async function copyOf(open: OpenPdf): Promise<Uint8Array> {
+  return await joinPdfs([{ open }]).pdf.save();
 }
 
 async function openSource(
@@ -82,9 +94,10 @@ async function openSource(
   { flatten, pages }: PdfChanges,
 ): Promise<Source> {
   let open = await openPdf(content, name);
-  // A copy is not encrypted, and has pages that the library finds.
-  if (open.pdf.isEncrypted || open.pdf.getPageCount() !== open.pages.length)
-    open = await openPdf(await joinPdfs([{ open }]).pdf.save(), name);
+  // A copy is neither encrypted nor damaged, and has pages that the library finds.
+  const { isEncrypted, recoveredViaBruteForce } = open.pdf;
+  if (isEncrypted || recoveredViaBruteForce || open.pdf.getPageCount() !== open.pages.length)
+    open = await openPdf(await copyOf(open), name);
   if (flatten) flattenForms(open);
   const pageRefs = open.pages.map(({ ref }) => ref);
   if (bookmarks !== undefined) writeOutline(open.pdf, toBookmarks(bookmarks, pageRefs));
@@ -152,7 +165,7 @@ function chunksOf(count: number, split: NonNullable<PdfChanges['split']>): numbe
 async function make(
   group: readonly Source[],
   { changes: { merge, rotate }, bookmarks }: PdfWork,
-): Promise<Omit<MadePdf, 'checksum' | 'content'> & { content: Uint8Array }> {
+): Promise<Omit<MadePdf, 'content'> & { content: Uint8Array }> {
   const [first] = group;
   if (first === undefined) throw new Error('A PDF is made of no files.');
   const { name, open } = first;
@@ -182,6 +195,12 @@ function rotatePages(
     const before = current instanceof PdfNumber ? current.value : 0;
     page?.dict.set('Rotate', PdfNumber.of((((before + degrees) % 360) + 360) % 360));
   }
+}
+
+/** Each part of a file has the fonts and pictures that its pages use, and the attachments. */
+function tooLarge(): CaptureError {
+  const message = `The results have more than ${PDFS_MADE_MAX_BYTES / 1e6} MB together. Split the files into fewer parts.`;
+  return new CaptureError({ code: 'invalid_request', message });
 }
 
 function tooManyPages(): CaptureError {

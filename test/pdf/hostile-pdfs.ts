@@ -89,6 +89,14 @@ export function hostilePdfs(): Record<string, Buffer> {
     'cyclic tags, fine': changed('/P 41 0 R /Pg 7 0 R /K [0]', '/P 43 0 R /Pg 7 0 R /K [43 0 R 41 0 R]'),
     'cyclic fields, fine': changed('/T (name)', '/T (name) /Kids [30 0 R] /Parent 30 0 R'),
     'cyclic names, fine': changed('<</Names [(end)', '<</Kids [24 0 R 24 0 R] /Names [(end)'),
+    'much that all pages share': rawPdf({
+      1: CATALOG,
+      2: `<</Type /Pages /Kids [${Array.from({ length: 12 }, (_, nth) => `${nth + 3} 0 R`).join(' ')}] /Count 12>>`,
+      ...Object.fromEntries(
+        Array.from({ length: 12 }, (_, nth) => [nth + 3, PAGE.replace('/Media', '/A 20 0 R /Media')]),
+      ),
+      20: rawStream(Buffer.alloc(30e6)),
+    }),
     'encrypted by an unknown password': Buffer.from(
       text.replace(
         '/Root 1 0 R',

@@ -153,6 +153,20 @@ describe('merged PDFs', () => {
     expect((at(pdf, 'MarkInfo') as PdfDict).getBool('Marked')?.value).toBe(true);
   });
 
+  it('have one tag for the document, with a part for each file, in its language', async () => {
+    const german = Buffer.from(A.toString('latin1').replace('/Lang (en)', '/Lang (de)'), 'latin1');
+    const pdf = await made([A, german], MERGE);
+    const tops = (at(pdf, 'StructTreeRoot', 'K') as PdfArray).toArray();
+    expect(tops.map((ref) => (pdf.getObject(ref as PdfRef) as PdfDict).getName('S')?.value)).toEqual(['Document']);
+    const parts = [0, 1].map((nth) => at(pdf, 'StructTreeRoot', 'K', 0, 'K', nth) as PdfDict);
+    expect(parts.map((part) => [part.getName('S')?.value, part.getString('Lang')?.asString()])).toEqual([
+      ['Part', undefined],
+      ['Part', 'de'],
+    ]);
+    const above = pdf.getObject(parts[1]?.getRef('P') as PdfRef);
+    expect(above).toBe(at(pdf, 'StructTreeRoot', 'K', 0));
+  });
+
   it('have the page labels of each', async () => {
     const labels = (at(await made([A, B], MERGE), 'PageLabels', 'Nums') as PdfArray).toArray();
     const plain = labels.map((one) => (one instanceof PdfNumber ? one.value : (one as PdfDict).getName('S')?.value));
@@ -209,6 +223,37 @@ it('a flattened PDF has no fields, and shows their values', async () => {
   const pdf = await made([A], { flatten: true });
   expect(pdf.getForm()?.getFieldNames() ?? []).toEqual([]);
   expect(texts(pdf)[1]).toContain('Alpha');
+});
+
+const TEXT = A.toString('latin1');
+it.each([
+  ['cross-references that are lost', Buffer.from(TEXT.replace(/xref\n0[^t]*/, ''), 'latin1')],
+  ['cross-references at another place', Buffer.from(TEXT.replace(/startxref\n\d+/, 'startxref\n9'), 'latin1')],
+  ['bytes before its head', Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\n\r\n'), A])],
+  ['lost line ends', Buffer.from(TEXT.replaceAll('\r\n', '\n'), 'latin1')],
+  ['an object without its end', Buffer.from(TEXT.replace('endobj\n7 0 obj', '\n7 0 obj'), 'latin1')],
+  ['an entry without a value', Buffer.from(TEXT.replace('/Last 22 0 R /Count 2>>', '/Last 22 0 R /Count>>'), 'latin1')],
+  ['references that lead elsewhere', Buffer.from(TEXT.replace(/(\d{10})( 00000 n\r\n)/g, '0000000009$2'), 'latin1')],
+])('a PDF with %s is repaired, and has its pages, text, bookmarks and title after each edit', async (_, damaged) => {
+  const attachment = { name: 'a.txt', mimeType: 'text/plain', relationship: 'data' as const, description: null };
+  for (const edits of [
+    undefined,
+    { metadata: { author: 'Eve' } },
+    { attachments: [{ ...attachment, content: Buffer.from('a') }] },
+    { password: { owner: 'secret' } },
+  ]) {
+    const files = [{ name: 'a.pdf', content: new Uint8Array(damaged) }];
+    const [one] = await workOnPdfs({ files, changes: NO_CHANGES, ...(edits && { edits }) });
+    const pdf = await PDF.load(one?.content as Uint8Array, { lenient: false });
+    expect([texts(pdf), bookmarks(pdf), pdf.getTitle()]).toEqual([
+      [1, 2, 3].map((nth) => `Alpha page ${nth}`),
+      [
+        ['Alpha start', 1],
+        ['Alpha end', 3],
+      ],
+      'Alpha',
+    ]);
+  }
 });
 
 it('pages are found where lists of kids are objects of their own, and nodes have no type', async () => {
