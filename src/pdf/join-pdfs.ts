@@ -59,7 +59,7 @@ const LETTER = [0, 0, 612, 792];
 
 /** @param rules.startOnOddPages adds a blank page before a part that would begin on an even one, as for printing on both sides */
 export function joinPdfs(parts: readonly Part[], { startOnOddPages = false } = {}): JoinedPdf {
-  const joined = emptyJoined();
+  const joined = emptyJoined(parts.length > 1);
   const firstPages: number[] = [];
   for (const part of parts) {
     if (startOnOddPages && joined.pages.length % 2 === 1) joined.pages.push(blankPage(joined));
@@ -70,7 +70,7 @@ export function joinPdfs(parts: readonly Part[], { startOnOddPages = false } = {
   return { pdf: joined.pdf, pages: joined.pages, firstPages };
 }
 
-function emptyJoined(): Joined {
+function emptyJoined(isJoined: boolean): Joined {
   const pdf = PDF.create();
   const { registry } = pdf.context;
   return {
@@ -87,7 +87,7 @@ function emptyJoined(): Joined {
     fieldNames: new Set(),
     form: null,
     layers: { all: [], off: [], order: [], automatic: [] },
-    ...newStructure(registry.allocateRef()),
+    ...newStructure(pdf, isJoined),
   };
 }
 
@@ -133,6 +133,11 @@ function addPart(joined: Joined, { open, pages, chapter }: Part, parts: readonly
     copies.set(page.ref, to);
     return [{ page, to }];
   });
+  const target = joined.pdf.getCatalog();
+  for (const key of [...(isFirst ? OF_FIRST_PART : []), ...(parts.length === 1 ? OF_ONE_PART : [])]) {
+    const value = catalog.get(key);
+    if (value !== undefined) target.set(key, copies.of(value));
+  }
   const structure = addStructure(joined.pdf, joined, { open, copies, chosen, prefix });
   for (const { page, to } of targets) registry.registerAt(to, copyPage(joined, copies, page));
   addLabels(joined, { open, chosen, copies });
@@ -155,11 +160,6 @@ function addPart(joined: Joined, { open, pages, chapter }: Part, parts: readonly
   for (const [key, value] of treeEntries(pdf, names?.get('EmbeddedFiles'), 'Names'))
     if (key instanceof PdfString) putUnique(joined.files, key, copies.of(value));
   for (const file of catalog.getArray('AF', resolve) ?? []) joined.associated.push(copies.of(file));
-  const target = joined.pdf.getCatalog();
-  for (const key of [...(isFirst ? OF_FIRST_PART : []), ...(parts.length === 1 ? OF_ONE_PART : [])]) {
-    const value = catalog.get(key);
-    if (value !== undefined) target.set(key, copies.of(value));
-  }
   if (isFirst) copyInfo(joined.pdf, open, copies);
   joined.pdf.upgradeVersion(pdf.version);
   copies.finish();

@@ -15,9 +15,11 @@ import type { ObjectCopies, Replace } from './object-copies.js';
 import { keyOf, type OpenPdf, resolved, resolverOf, textKey, treeEntries } from './open-pdf.js';
 
 export interface Structure {
-  /** The elements below the root. */
+  /** The elements at the top: below the root, or below the element of the joined document. */
   tags: PdfObject[];
   tagRoot: PdfRef;
+  /** The element of the joined document; null if it has one part. */
+  tagDocument: PdfRef | null;
   /** The parent tree. */
   parents: [number, PdfObject][];
   ids: [PdfString, PdfObject][];
@@ -37,10 +39,11 @@ interface Source {
   prefix: string;
 }
 
-export function newStructure(tagRoot: PdfRef): Structure {
+export function newStructure({ context: { registry } }: PDF, isJoined: boolean): Structure {
   return {
     tags: [],
-    tagRoot,
+    tagRoot: registry.allocateRef(),
+    tagDocument: isJoined ? registry.allocateRef() : null,
     parents: [],
     ids: [],
     roles: new PdfDict(),
@@ -68,7 +71,8 @@ export function addStructure(
   if (catalog.getDict('MarkInfo', resolve)?.getBool('Marked', resolve)?.value !== true) into.areAllMarked = false;
   if (!(root instanceof PdfDict)) return { finish: () => undefined };
   if (rootRef instanceof PdfRef) copies.set(rootRef, into.tagRoot);
-  into.tags.push(...copyElements(pdf, source, { root, target: into.tagRoot }));
+  const tags = copyElements(pdf, source, { root, target: into.tagDocument ?? into.tagRoot });
+  into.tags.push(...(into.tagDocument === null ? tags : asPart(pdf, tags, { parent: into.tagDocument, from })));
   for (const [key, target] of [['RoleMap', into.roles] as const, ['ClassMap', into.classes] as const])
     for (const [name, value] of root.getDict(key, resolve) ?? [])
       if (!target.has(name)) target.set(name, copies.of(value));
@@ -83,6 +87,25 @@ export function addStructure(
       }
     },
   };
+}
+
+/** One element of a joined document, in the language of its part. */
+function asPart(pdf: PDF, tags: PdfObject[], { parent, from }: { parent: PdfRef; from: PDF }): PdfObject[] {
+  const elements = tags.flatMap((tag) => {
+    const element = resolved(pdf, tag);
+    return element instanceof PdfDict ? [element] : [];
+  });
+  const [first] = elements;
+  if (first === undefined) return [];
+  const isDocument = elements.length === 1 && first.getName('S')?.value === 'Document';
+  const part = isDocument ? first : PdfDict.of({ Type: PdfName.of('StructElem'), P: parent, K: new PdfArray(tags) });
+  const ref = isDocument ? tags : [pdf.register(part)];
+  part.set('S', PdfName.of('Part'));
+  for (const element of isDocument ? [] : elements) element.set('P', ref[0] as PdfRef);
+  const language = from.getLanguage();
+  if (language !== undefined && language !== pdf.getLanguage() && !part.has('Lang'))
+    part.set('Lang', PdfString.fromString(language));
+  return ref;
 }
 
 /** Renames the ids of elements, and the headers of table cells, which are such ids. */
@@ -141,15 +164,20 @@ function copyElements(
 }
 
 export function writeStructure(pdf: PDF, structure: Structure): void {
-  const { tags, tagRoot, parents, ids, roles, classes, namespaces, areAllMarked } = structure;
+  const { tags, tagRoot, tagDocument, parents, ids, roles, classes, namespaces, areAllMarked } = structure;
   if (tags.length === 0) return;
   const { registry } = pdf.context;
   const catalog = pdf.getCatalog();
   const byKey = parents.toSorted(([one], [other]) => one - other);
   const byId = ids.toSorted(([one], [other]) => (textKey(one) < textKey(other) ? -1 : 1));
+  if (tagDocument !== null)
+    registry.registerAt(
+      tagDocument,
+      PdfDict.of({ Type: PdfName.of('StructElem'), S: PdfName.of('Document'), P: tagRoot, K: new PdfArray(tags) }),
+    );
   const root = PdfDict.of({
     Type: PdfName.of('StructTreeRoot'),
-    K: new PdfArray(tags),
+    K: new PdfArray(tagDocument === null ? tags : [tagDocument]),
     ParentTree: registry.register(
       PdfDict.of({ Nums: new PdfArray(byKey.flatMap(([key, value]) => [PdfNumber.of(key), value])) }),
     ),
