@@ -62,7 +62,10 @@ const attachmentSchema = z.strictObject({
   content: limited(Math.ceil(limits.ATTACHMENTS_MAX_BYTES / 3) * 4)
     .regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be base64')
     .optional()
-    .meta({ description: 'content in base64', example: 'YSxiCjEsMgo=' }),
+    .meta({
+      description: `content in base64. A JSON body has at most ${limits.BODY_LIMIT_BYTES / 1024} KiB: send a larger file with the request, and name it in \`file\``,
+      example: 'YSxiCjEsMgo=',
+    }),
   file: limited(limits.PAGE_FILES_NAME_MAX_BYTES)
     .min(1)
     .optional()

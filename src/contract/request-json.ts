@@ -27,6 +27,14 @@ export function bodyTooLarge(limitBytes = BODY_LIMIT_BYTES, what = 'The body'): 
   return refusedBody(`${what} is larger than ${limitBytes} bytes.`);
 }
 
+/** For requests that may have files. */
+export function sendAsFiles(what?: string): CaptureError {
+  const { message } = bodyTooLarge(BODY_LIMIT_BYTES, what);
+  return refusedBody(
+    `${message} Send what is large as files in a form (multipart/form-data): an attachment refers to one by \`file\` in place of \`content\`.`,
+  );
+}
+
 /** A problem of the body as a whole. */
 export function refusedBody(message: string): CaptureError {
   return new CaptureError({ code: 'invalid_request', message, details: { issues: [{ path: '', message }] } });

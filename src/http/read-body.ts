@@ -6,11 +6,12 @@ import { bodyTooLarge, readRequestJson, refusedBody } from '../contract/request-
 /**
  * The JSON value of a request's body, with the rules of request-json.ts.
  *
+ * @param tooLarge the error for a larger body
  * @throws CaptureError `invalid_request`, for other content types too (decisions.md, Envelope: no 413, no 415)
  */
-export async function readJson(incoming: IncomingMessage, limitBytes = BODY_LIMIT_BYTES): Promise<unknown> {
+export async function readJson(incoming: IncomingMessage, tooLarge = () => bodyTooLarge()): Promise<unknown> {
   requireJson(incoming);
-  return readRequestJson(await readBytes(incoming, limitBytes, () => bodyTooLarge(limitBytes)), limitBytes);
+  return readRequestJson(await readBytes(incoming, BODY_LIMIT_BYTES, tooLarge));
 }
 
 /** @throws CaptureError `invalid_request` for a body that is not plain JSON in UTF-8 by its headers */

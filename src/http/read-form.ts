@@ -16,7 +16,7 @@ import {
   pageTypeOf,
   withEncoding,
 } from '../contract/page-files.js';
-import { bodyTooLarge, readRequestJson, refusedBody } from '../contract/request-json.js';
+import { readRequestJson, refusedBody, sendAsFiles } from '../contract/request-json.js';
 import { invalidField } from '../contract/submission.js';
 
 /** A request with files. Disposal closes the pack, and is repeatable. */
@@ -124,7 +124,7 @@ export class RequestParts implements FormParts<unknown> {
   async #takeRequest(content: Readable): Promise<void> {
     if (this.#request !== null) throw refusedBody(`There is more than one part \`${REQUEST_PART}\`.`);
     this.#request = await readPart(content, BODY_LIMIT_BYTES);
-    if (this.#request === null) throw bodyTooLarge(BODY_LIMIT_BYTES, THE_REQUEST);
+    if (this.#request === null) throw sendAsFiles(THE_REQUEST);
   }
 }
 

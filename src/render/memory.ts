@@ -20,6 +20,8 @@ const ANIMATION_FRAME_BYTES = 500_000;
 const HELD_BYTES_PER_PIXEL = 2;
 /** Memory of the dedicated browser of a repeated rendering. */
 const OWN_BROWSER_BYTES = 150_000_000;
+/** An attachment of a PDF: its text in base64, its bytes, and these packed, in the PDF and in the thread that adds them. */
+const BYTES_PER_ATTACHED_BYTE = 6;
 /** How long captures that need less memory may start before a waiting one. */
 const OVERTAKEN_FOR_MS = 5_000;
 
@@ -35,8 +37,18 @@ export function estimateBytes({ pictures }: Pick<PageLoad, 'pictures'>, alone: b
   const animated = pictures.flatMap(({ options: { animate } }) =>
     animate === null ? [] : [ANIMATION_BYTES + ANIMATION_FRAME_BYTES * frameCount(animate)],
   );
-  const held = HELD_BYTES_PER_PIXEL * others + animated.reduce((sum, one) => sum + one, 0);
+  const attached = Math.max(...pictures.map(({ options }) => attachedBytes(options)));
+  const held =
+    HELD_BYTES_PER_PIXEL * others + animated.reduce((sum, one) => sum + one, 0) + BYTES_PER_ATTACHED_BYTE * attached;
   return PAGE_BYTES + BYTES_PER_PIXEL * largest + held + (alone ? OWN_BROWSER_BYTES : 0);
+}
+
+function attachedBytes({ pdf, files }: CaptureOptions): number {
+  const { attachments = [], facturx } = pdf?.document ?? {};
+  const bytes = attachments.map(
+    ({ content, file }) => content?.length ?? files?.list.find(({ name }) => name === file)?.bytes ?? 0,
+  );
+  return bytes.reduce((sum, one) => sum + one, facturx?.xml.length ?? 0);
 }
 
 function shotPixelsOf({ view, fullPage, clip, selector, animate }: CaptureOptions): number {

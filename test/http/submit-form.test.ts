@@ -71,7 +71,7 @@ describe('POST /v1/screenshot with files', () => {
     [
       'a request that is too large',
       [request(' '.repeat(262_145)), INDEX],
-      'The part `request` is larger than 262144 bytes',
+      'The part `request` is larger than 262144 bytes. Send what is large as files',
     ],
     ['a request that is no JSON', [request('{"format":png}'), INDEX], 'The part `request` is not valid JSON'],
     ['an empty request', [request(''), INDEX], 'The part `request` is empty'],

@@ -9,6 +9,7 @@ import {
   PAGE_FILES_MAX_BYTES,
 } from '../../contract/limits.js';
 import { EXTENSION } from '../../contract/request-fields.js';
+import { sendAsFiles } from '../../contract/request-json.js';
 import { invalidRequest, parseSubmission } from '../../contract/submission.js';
 import { answerData } from '../exchange.js';
 import { SUBMISSIONS } from '../guard.js';
@@ -37,7 +38,7 @@ export const submitScreenshot: Route = {
     await using received = isForm(c.env.incoming)
       ? await receiveForm(services, c, (files) => new RequestParts(files))
       : null;
-    const body = withFormat(received === null ? await readJson(c.env.incoming) : received.body, accept);
+    const body = withFormat(received === null ? await readJson(c.env.incoming, sendAsFiles) : received.body, accept);
     const submission = parseSubmission(body, {
       ...services.config,
       forceAsync,

@@ -7,7 +7,7 @@ import { isObject } from '../../contract/field-rules.js';
 import { BODY_LIMIT_BYTES, PDF_FILES_MAX_BYTES, PDF_PAGES_MAX } from '../../contract/limits.js';
 import { parsePdfWork, pdfWorkSchema } from '../../contract/pdf-work.js';
 import { EXTENSION } from '../../contract/request-fields.js';
-import { bodyTooLarge, readRequestJson, refusedBody } from '../../contract/request-json.js';
+import { readRequestJson, refusedBody, sendAsFiles } from '../../contract/request-json.js';
 import { invalidField } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import { clientOf } from '../exchange.js';
@@ -28,7 +28,7 @@ export const workOnPdfs: Route = {
   handle: (services) => async (c) => {
     refuseWhenDraining(services);
     if (!isForm(c.env.incoming)) {
-      const body = await readJson(c.env.incoming);
+      const body = await readJson(c.env.incoming, sendAsFiles);
       using _place = await services.pdfs.enter(principalOf(c).accountId, clientOf(c));
       return await work(services, c, { body, given: [] });
     }
@@ -68,7 +68,7 @@ async function work(services: AppServices, c: Context<AppEnv>, { body, given }: 
   const [only] = made;
   if (made.length === 1 && only !== undefined) c.var.exchange.headers['x-pages'] = String(only.pages);
   return await sendPdfs(services, c, {
-    files: made.map(({ content, checksum }, nth) => ({ content, checksum, name: names[nth] ?? '' })),
+    files: made.map(({ content }, nth) => ({ content, name: names[nth] ?? '' })),
     archive: 'pdfs',
   });
 }
@@ -117,7 +117,7 @@ class PdfParts implements FormParts<Asked> {
       );
     if (this.#request !== null) throw refusedBody(`There is more than one part \`${REQUEST_PART}\`.`);
     this.#request = await readPart(content, BODY_LIMIT_BYTES);
-    if (this.#request === null) throw bodyTooLarge(BODY_LIMIT_BYTES, THE_REQUEST);
+    if (this.#request === null) throw sendAsFiles(THE_REQUEST);
   }
 
   end(): Asked {
