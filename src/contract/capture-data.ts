@@ -22,6 +22,7 @@ export const WARNING_CODES = [
   'content_cut_right',
   'content_cut_left',
   'content_missing',
+  'page_numbers_unsettled',
 ] as const;
 
 type Wire = z.output<typeof captureDataSchema>;
@@ -162,7 +163,7 @@ const renderDiagnosticsSchema = z.object({
 });
 
 const warningsSchema = list(
-  'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_not_on_paper` (a PDF of the viewport, without `pdf`), `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `resources_failed` (images, styles, scripts or fonts of the page could not be loaded), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `still_waiting` (it still showed that it waits, and worked or waited for its server), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)',
+  'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_not_on_paper` (a PDF of the viewport, without `pdf`), `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `resources_failed` (images, styles, scripts or fonts of the page could not be loaded), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `still_waiting` (it still showed that it waits, and worked or waited for its server), `content_cut_right` and `content_cut_left` (a full page is wider than its picture), `page_numbers_unsettled` (page numbers in the text changed with every print)',
   {
     code: z.enum(WARNING_CODES).meta({ description: 'the problem that was tolerated' }),
     message: text('for people; may change', 'The target answered with status 404.'),

@@ -18,13 +18,15 @@ import { TOLERATED_CODES } from '../contract/request-fields.js';
 import type { Overlay } from '../pdf/draw-over.js';
 import type { PdfFiles } from '../pdf/pdf-files.js';
 import { monotonicNow } from './deadlines.js';
-import type { EncodeQueue } from './memory.js';
+import type { EncodeQueue, MemoryBudget } from './memory.js';
 import type { Rendering } from './page-capture.js';
 import { type PagesAlike, pagesAlike, rangesOf } from './picture/page-headers.js';
-import { documentEdits } from './picture/pdf-picture.js';
+import { documentEdits, PAGE_NUMBERS_UNSETTLED } from './picture/pdf-picture.js';
 
 /** All documents, and all headers and footers. */
 const BYTES_MAX = 128_000_000;
+/** The documents, their objects, and the PDF that they become. Measured: three bytes for pictures. */
+const JOINING_BYTES_PER_BYTE = 4;
 const POINTS_PER_INCH = 72;
 /** The share of the progress that the documents have. */
 const DOCUMENTS_SHARE = 0.9;
@@ -39,6 +41,7 @@ interface Captured {
 interface Deps {
   pdfs: Pick<PdfFiles, 'work'>;
   encodes: Pick<EncodeQueue, 'run'>;
+  memory: Pick<MemoryBudget, 'reserve'>;
   /** Captures one document. */
   captureLoad(load: PageLoad, how: { heldBytes: number; progress(part: number): number }): Promise<Rendering>;
   /** Called when the first document has begun; returns the time then. */
@@ -48,7 +51,7 @@ interface Deps {
 
 /** @throws CaptureError as a capture, with the document's place and address in `details.document` */
 export async function captureDocuments(deps: Deps, options: CaptureOptions): Promise<Rendering> {
-  const documents = await captureAll(deps, options);
+  const { documents, isSettled } = await captureAll(deps, options);
   const overlays = await printHeaders(deps, documents, options);
   const bytes = bytesOf(documents) + overlays.reduce((sum, { content }) => sum + content.length, 0);
   const files = documents.map((one, index) => ({
@@ -62,11 +65,15 @@ export async function captureDocuments(deps: Deps, options: CaptureOptions): Pro
   const [first] = documents;
   const names = { title: first?.rendering.part?.title ?? '', description: '', language: '' };
   const edits = { ...documentEdits(options.pdf ?? {}, names), overlays };
+  using _memory = await deps.memory.reserve(JOINING_BYTES_PER_BYTE * bytes, deps.signal);
   const [joined] = await deps.encodes.run(bytes, () =>
     deps.pdfs.work({ files, changes: { ...NO_CHANGES, merge }, edits }, how),
   );
   if (joined === undefined || first === undefined) throw new Error('The documents became no PDF.');
   const all = documents.map(({ rendering }) => rendering);
+  const warnings = documents.flatMap(({ rendering }, index) =>
+    rendering.warnings.map(({ code, message }) => ({ code, message: `Document ${index + 1}: ${message}` })),
+  );
   return {
     ...first.rendering,
     content: joined.content,
@@ -75,9 +82,7 @@ export async function captureDocuments(deps: Deps, options: CaptureOptions): Pro
       sections: joined.pages,
       truncated: all.some(({ diagnostics }) => diagnostics.truncated),
     },
-    warnings: documents.flatMap(({ rendering }, index) =>
-      rendering.warnings.map(({ code, message }) => ({ code, message: `Document ${index + 1}: ${message}` })),
-    ),
+    warnings: isSettled ? warnings : [...warnings, PAGE_NUMBERS_UNSETTLED],
     blockedRequests: all.reduce((sum, { blockedRequests }) => sum + blockedRequests, 0),
     timings: sumOf(all.map(({ timings }) => timings)),
   };
@@ -92,7 +97,7 @@ export function sumOf(all: readonly Record<string, number>[]): Record<string, nu
 /** How often documents are captured again, since they show pages of others. */
 const ROUNDS_MAX = 3;
 
-async function captureAll(deps: Deps, options: CaptureOptions): Promise<Captured[]> {
+async function captureAll(deps: Deps, options: CaptureOptions): Promise<{ documents: Captured[]; isSettled: boolean }> {
   const loads = pageLoadsOf(options);
   const done: Captured[] = [];
   const captureAt = async (index: number, place: PlaceInPdf): Promise<void> => {
@@ -101,20 +106,25 @@ async function captureAll(deps: Deps, options: CaptureOptions): Promise<Captured
     if (pages > PDF_PAGES_MAX || bytesOf(done) > BYTES_MAX) throw tooLarge();
   };
   for (const index of loads.keys()) await captureAt(index, { before: startAfter(done, index, options), pages: {} });
-  for (let round = 0, isSettled = false; !isSettled && round < ROUNDS_MAX; round++) {
-    isSettled = true;
+  const placeAt = (index: number, one: Captured): PlaceInPdf => ({
+    before: startAfter(done, index, options),
+    pages: pagesOf(one, done),
+  });
+  for (let round = 0; round < ROUNDS_MAX; round++) {
     for (const [index, one] of done.entries()) {
-      const place = { before: startAfter(done, index, options), pages: pagesOf(one, done) };
-      const { part } = one.rendering;
-      const isRight =
-        (place.before === one.place.before || part?.isNumbered !== true) &&
-        JSON.stringify(place.pages) === JSON.stringify(one.place.pages);
-      if (isRight) one.place = place;
+      const place = placeAt(index, one);
+      if (isRight(one, place)) one.place = place;
       else await captureAt(index, place);
-      isSettled &&= isRight;
     }
   }
-  return done;
+  return { documents: done, isSettled: done.every((one, index) => isRight(one, placeAt(index, one))) };
+}
+
+/** Whether a document shows the page numbers that belong to a place. */
+function isRight({ rendering: { part }, place }: Captured, { before, pages }: PlaceInPdf): boolean {
+  return (
+    (before === place.before || part?.isNumbered !== true) && JSON.stringify(pages) === JSON.stringify(place.pages)
+  );
 }
 
 /** The number of pages before the document at an index, with blank ones. */

@@ -13,6 +13,7 @@ import { TIMED_OUT } from './deadlines.js';
 import type { PageChanges } from './in-page/changes.js';
 import type { OpenPage, PendingGroup } from './page/open-page.js';
 import type { PageSession } from './page-session.js';
+import { PAGE_NUMBERS_UNSETTLED } from './picture/pdf-picture.js';
 import type { Picture } from './picture/region-picture.js';
 
 const LOOK_MAX_MS = 500;
@@ -103,6 +104,7 @@ export function pictureWarnings(picture: Picture, options: CaptureOptions): Capt
     contentCut(picture, options),
     scaledToFit(picture),
     contentMissing(picture, options),
+    picture.isUnsettled === true ? PAGE_NUMBERS_UNSETTLED : null,
   ];
   return warnings.filter((warning) => warning !== null);
 }

@@ -83,7 +83,7 @@ function printedPicture(
   { pages, ...file }: PdfFile,
   printed: { pageHeight: number; stoppedReason: StoppedReason; truncated: boolean } & Pick<
     Picture,
-    'lacksContent' | 'fitted'
+    'lacksContent' | 'fitted' | 'isUnsettled'
   >,
 ): Picture {
   const { pageHeight, stoppedReason, truncated, ...found } = printed;
@@ -267,16 +267,22 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   const bare = pdf.headers === undefined ? pdf : { ...pdf, headerTemplate: null, footerTemplate: null };
   if (pdf.place !== undefined) await page.call('pageNumbers.nameParts');
   const { targets, references } = await page.call('pageNumbers.findTargets', pdf.place ?? { before: 0, pages: {} });
-  const { printed, paper } =
+  const { printed, paper, isUnsettled } =
     pdf.singlePage === true
-      ? await printOnOne(order, bare, { sheet, fit, print })
-      : { printed: await printNumbered(order, bare, { print, targets }), paper: pdf.paper };
+      ? { ...(await printOnOne(order, bare, { sheet, fit, print })), isUnsettled: false }
+      : { ...(await printNumbered(order, bare, { print, targets })), paper: pdf.paper };
   const file =
     pdf.headers === undefined
       ? await edit(order, printed, { ...edits, describe: pdf.place !== undefined })
       : await addHeaders(order, { ...pdf, paper }, { printed, print, edits });
   const { fitted } = fit;
-  const found = { pageHeight, stoppedReason: 'end_of_page', truncated: lacks, lacksContent: lacks } as const;
+  const found = {
+    pageHeight,
+    stoppedReason: 'end_of_page',
+    truncated: lacks,
+    lacksContent: lacks,
+    isUnsettled,
+  } as const;
   const { description, ...rest } = file;
   return {
     ...printedPicture(order, rest, fitted === undefined ? found : { ...found, fitted }),
@@ -291,19 +297,26 @@ type Print = (how: PdfOption) => Promise<Buffer>;
 /** How often a document is printed again for its page numbers, which may move what they count. */
 const NUMBERINGS_MAX = 3;
 
+export const PAGE_NUMBERS_UNSETTLED = {
+  code: 'page_numbers_unsettled',
+  message:
+    'Page numbers in the text may be wrong: each time they were set, the text moved to other pages. Give the elements that show them a fixed width.',
+} as const;
+
 /** Prints a document with the numbers of the pages that it refers to. */
 async function printNumbered(
   order: PictureOrder,
   pdf: PdfOption,
   { print, targets }: { print: Print; targets: string[] },
-): Promise<Buffer> {
+): Promise<{ printed: Buffer; isUnsettled: boolean }> {
   const { page } = order;
-  if (targets.length === 0) return await print(pdf);
+  if (targets.length === 0) return { printed: await print(pdf), isUnsettled: false };
   for (let again = 0; ; again++) {
     const whole = await print({ ...pdf, pageRanges: null });
     const { content, targetPages = [] } = await edit(order, whole, { targets });
-    const hasChanged = await page.call('pageNumbers.showPages', targetPages);
-    if (!hasChanged || again === NUMBERINGS_MAX) return pdf.pageRanges === null ? content : await print(pdf);
+    const isUnsettled = await page.call('pageNumbers.showPages', targetPages);
+    if (!isUnsettled || again === NUMBERINGS_MAX)
+      return { printed: pdf.pageRanges === null ? content : await print(pdf), isUnsettled };
   }
 }
 

@@ -38,6 +38,8 @@ export interface Picture extends Encoded {
   fitted?: { scale: number; isCut: boolean };
   /** Whether the page has content that it shows only while scrolled there, and that the picture lacks. */
   lacksContent?: boolean;
+  /** Whether the page numbers that a PDF shows in its text still changed with the last print; absent for others. */
+  isUnsettled?: boolean;
   /** Whether an animated picture has several frames; absent for a still one. */
   isMoving?: boolean;
   /** Facts about a PDF that becomes a part of another; absent for others. */
