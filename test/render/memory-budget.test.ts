@@ -99,3 +99,9 @@ it('an animated picture needs memory for its encoder and each of its frames', ()
   expect(short - estimate({ viewport: { deviceScaleFactor: 1 } })).toBeCloseTo(155);
   expect(long - short).toBeCloseTo(295);
 });
+
+it('the attachments of a PDF are expected to take memory', () => {
+  const content = 'a'.repeat(4_000_000);
+  const pdf = { attachments: [{ name: 'a.bin', content }] };
+  expect(estimate({ format: 'pdf', pdf })).toBeCloseTo(estimate({ format: 'pdf', pdf: {} }) + 24);
+});
