@@ -155,6 +155,8 @@ class ContentCheck {
         'Install fonts for its scripts on the server, or give the page a web font that has them.',
       );
     for (const code of this.rules.needsUnicode ? codes : []) {
+      if (font.checked.has(code)) continue;
+      font.checked.add(code);
       if (isText(font.unicode.get(code))) continue;
       if (!isText(drawing.actualText))
         throw new BrokenRule(

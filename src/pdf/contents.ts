@@ -9,6 +9,8 @@ export interface Font {
   bytesPerCode: 1 | 2;
   /** Text by code. */
   unicode: Map<number, string>;
+  /** Codes whose text has been checked. */
+  checked: Set<number>;
 }
 
 export interface Form {
@@ -116,7 +118,8 @@ export class Objects {
     const subtype = font.getName('Subtype', this.resolve)?.value;
     const map = font.get('ToUnicode', this.resolve);
     const unicode = map instanceof PdfStream ? readUnicode(readContent(map)) : new Map<number, string>();
-    if (subtype === 'Type3') return { dict: font, bytesPerCode: 1, unicode };
+    const checked = new Set<number>();
+    if (subtype === 'Type3') return { dict: font, bytesPerCode: 1, unicode, checked };
     const [descendant] = this.valuesOf(font, 'DescendantFonts');
     if (subtype !== 'Type0' || font.getName('Encoding')?.value !== 'Identity-H' || !(descendant instanceof PdfDict))
       return null;
@@ -124,7 +127,7 @@ export class Objects {
     const isEmbedded = ['FontFile2', 'FontFile3'].some(
       (key) => descriptor?.get(key, this.resolve) instanceof PdfStream,
     );
-    return isEmbedded ? { dict: font, bytesPerCode: 2, unicode } : null;
+    return isEmbedded ? { dict: font, bytesPerCode: 2, unicode, checked } : null;
   }
 }
 

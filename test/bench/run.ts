@@ -4,6 +4,7 @@
  */
 import { benchCaptures } from './captures.js';
 import { benchCompatibleApis } from './compatible-apis.js';
+import { benchDocuments } from './documents.js';
 import { benchEdge } from './edge.js';
 import { benchExtensions } from './extensions.js';
 import type { Figure } from './figure.js';
@@ -20,6 +21,7 @@ const BENCHES: Record<string, () => Promise<Figure[]>> = {
   pages: benchWholePages,
   extensions: benchExtensions,
   multi: benchMulti,
+  documents: benchDocuments,
   compatible: benchCompatibleApis,
 };
 
