@@ -140,31 +140,35 @@ class ContentCheck {
       throw new BrokenRule('6.2.4', `${where} has colors in CMYK`, PRINT_AGAIN);
     if (isArchive && operator === 'BI')
       throw new BrokenRule('6.2.8', `${where} has an image that is not checked here`, PRINT_AGAIN);
-    const codes = drawing.codes();
-    if (codes.length === 0) return;
+    const texts = drawing.codes();
+    if (texts.every((codes) => codes.length === 0)) return;
     if (font == null)
       throw new BrokenRule(
         '6.2.11.4',
         `${where} has a font that is not embedded, or of a kind that is not checked here`,
         PRINT_AGAIN,
       );
-    if (font.bytesPerCode === 2 && codes.includes(0))
+    if (font.bytesPerCode === 2 && texts.some((codes) => codes.includes(0)))
       throw new BrokenRule(
         '6.2.11.8',
         `${where} has characters that no font has, and that are shown as boxes`,
         'Install fonts for its scripts on the server, or give the page a web font that has them.',
       );
-    for (const code of this.rules.needsUnicode ? codes : []) {
+    if (this.rules.needsUnicode) for (const codes of texts) this.#checkMeaning(codes, font, drawing.actualText, where);
+  }
+
+  #checkMeaning(codes: Uint8Array | Uint16Array, font: Font, actualText: string, where: string): void {
+    for (const code of codes) {
       if (font.checked.has(code)) continue;
       font.checked.add(code);
       if (isText(font.unicode.get(code))) continue;
-      if (!isText(drawing.actualText))
+      if (!isText(actualText))
         throw new BrokenRule(
           '6.2.11.7.2',
           `${where} has glyphs without a meaning in Unicode, as icon fonts have`,
           'Use another font there, or `pdf/a-2b`.',
         );
-      font.unicode.set(code, drawing.actualText);
+      font.unicode.set(code, actualText);
       this.#extended.add(font);
     }
   }

@@ -170,16 +170,16 @@ export class Drawing extends Operations {
     return true;
   }
 
-  /** The codes of the text that the operation shows. */
-  codes(): number[] {
-    const codes: number[] = [];
-    if (!SHOWING.has(this.operator)) return codes;
-    const size = this.font?.bytesPerCode ?? 1;
-    for (const operand of this.operands) {
+  /** The codes of the texts that the operation shows. */
+  codes(): (Uint8Array | Uint16Array)[] {
+    if (!SHOWING.has(this.operator)) return [];
+    return this.operands.flatMap((operand) => {
       const bytes = stringBytes(operand);
-      for (let at = 0; bytes !== null && at + size <= bytes.length; at += size) codes.push(bytes.readUIntBE(at, size));
-    }
-    return codes;
+      if (bytes === null || this.font?.bytesPerCode !== 2) return bytes ?? [];
+      const words = Buffer.alloc(bytes.length - (bytes.length % 2));
+      bytes.copy(words);
+      return new Uint16Array(words.swap16().buffer);
+    });
   }
 }
 

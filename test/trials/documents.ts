@@ -11,7 +11,7 @@ import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import type { Conformance } from '../../src/contract/document-schema.js';
 import { editPdf } from '../../src/pdf/edit-pdf.js';
-import { brokenRules, fetchVeraPdf } from '../fixtures/validators/validate-pdfs.js';
+import { brokenRules, fetchValidators } from '../fixtures/validators/validate-pdfs.js';
 import { launchChromium } from '../render/picture/a-page-session.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -21,7 +21,7 @@ const LOAD_MS = 15_000;
 const PRINT_MS = 30_000;
 
 export async function run({ pages: given = 'test-results/saved-pages' }: { pages?: string }): Promise<TrialResult> {
-  const veraPdf = fetchVeraPdf();
+  const veraPdf = fetchValidators();
   if ('missing' in veraPdf) return { figures: {}, problems: [veraPdf.missing] };
   const folder = resolve(String(given));
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'));
