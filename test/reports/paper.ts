@@ -191,6 +191,16 @@ export const PAPER: Record<string, Report> = {
       expect([third, fourth, fifth]).toEqual(['One', 'Two|Here', 'Three|Kept with its heading']);
     },
   },
+  'page numbers that move what they count by themselves are a warning': {
+    source: 'https://github.com/puppeteer/puppeteer/issues/1778',
+    page: pageOf(
+      '<style>[data-page-number="1"] { display: block; height: 20cm }</style><p><a data-toc href="#end">End</a></p><p style="height: 20cm">Text</p><p id=end>End',
+    ),
+    request: print({}),
+    async right({ warnings }) {
+      expect(warnings).toEqual([{ code: 'page_numbers_unsettled', message: expect.stringContaining('fixed width') }]);
+    },
+  },
   'an empty cover without a header stays a page, and templates that print nothing take no content away': {
     source: 'https://github.com/westy92/html-pdf-chrome/issues/236',
     page: pageOf('<div style="break-after:page"></div>Body two'),
