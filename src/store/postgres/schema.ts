@@ -141,6 +141,7 @@ export const jobs = pgTable(
     error: text(),
     traceparent: text(),
     url: text().notNull(),
+    removedAt: int8(),
   },
   (t) => [
     ...checks('jobs'),
@@ -154,8 +155,8 @@ export const jobs = pgTable(
       .where(sql`cache_digest IS NOT NULL AND rendered_at IS NOT NULL`),
     index('jobs_unfinished').on(t.accountId).where(sql`ended_at IS NULL`),
     index('jobs_unfinished_of_key').on(t.keyId, t.seq).where(sql`ended_at IS NULL`),
-    index('jobs_completed_of_key').on(t.keyId, t.seq).where(sql`data IS NOT NULL`),
-    index('jobs_failed_of_key').on(t.keyId, t.seq).where(sql`error IS NOT NULL`),
+    index('jobs_completed_of_key').on(t.keyId, t.seq).where(sql`data IS NOT NULL AND removed_at IS NULL`),
+    index('jobs_failed_of_key').on(t.keyId, t.seq).where(sql`error IS NOT NULL AND removed_at IS NULL`),
     index('jobs_followers').on(t.leaderId, t.seq).where(sql`leader_id IS NOT NULL`),
     index('jobs_ended').on(t.endedAt, t.seq).where(sql`ended_at IS NOT NULL`),
     index('jobs_artifact').on(t.artifactName).where(sql`artifact_name IS NOT NULL`),

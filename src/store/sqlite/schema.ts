@@ -210,10 +210,12 @@ export const jobs = sqliteTable(
     traceparent: text(),
     /** Kept after the end, without its query. */
     url: text().notNull(),
+    /** When the caller removed it: nobody finds it any more, but its idempotency key stays bound and its webhook is sent. */
+    removedAt: integer(),
   },
   (t) => [
     uniqueIndex('jobs_id').on(t.id),
-    index('jobs_of_key').on(t.keyId, t.state, t.seq),
+    index('jobs_of_key').on(t.keyId, t.state, t.seq).where(sql`removed_at IS NULL`),
     uniqueIndex('jobs_idempotency_key').on(t.accountId, t.idempotencyKey).where(sql`idempotency_key IS NOT NULL`),
     index('jobs_claimable')
       .on(t.accountId, t.lane, t.seq)
