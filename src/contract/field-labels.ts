@@ -24,6 +24,8 @@ export const FIELD_LABELS: Readonly<Record<string, string>> = {
   fail_if_incomplete: 'Fail while loading',
   fail_if_content_missing: 'Fail without this text',
   fail_if_content_contains: 'Fail with this text',
+  fail_if_resources_fail: 'Fail if a resource fails',
+  fail_if_console_errors: 'Fail on errors in the console',
   min_capture_height: 'Least height',
   min_capture_bytes: 'Least file size',
   dark_mode: 'Dark mode',

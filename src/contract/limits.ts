@@ -145,6 +145,9 @@ export const STEP_KEY_MAX_CHARS = 100;
 export const OPTIONAL_STEP_MS = 3_000;
 export const BLOCK_REQUESTS_MAX_ITEMS = 100;
 export const BLOCK_PATTERN_MAX_CHARS = 2_048;
+/** Hosts of `fail_if_resources_fail`. */
+export const HOSTS_MAX_ITEMS = 100;
+export const HOST_MAX_CHARS = 253;
 export const CREDENTIAL_MAX_CHARS = 1_024;
 /** Colors of a `palette`: as many as one byte tells apart. */
 export const PALETTE_COLORS_MAX = 256;

@@ -131,7 +131,7 @@ function define(target: Record<string, unknown>, name: string, value: unknown): 
 }
 
 function toType(value: string, type: string | undefined): unknown {
-  if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  if ((type === 'boolean' || type === 'union') && (value === 'true' || value === 'false')) return value === 'true';
   if ((type === 'number' || type === 'union') && /^-?\d{1,15}(\.\d{1,15})?$/.test(value)) return Number(value);
   return value;
 }

@@ -77,6 +77,9 @@ export const EXTENSION = { 'x-stillframe-extension': true } as const;
 export const TOLERATED_CODES = ['target_error', 'blocked_by_target', 'render_incomplete'] as const;
 export type ToleratedCode = (typeof TOLERATED_CODES)[number];
 
+/** A host name, or an address, without a port. */
+const HOST_NAME = /^[a-z0-9._[\]:-]+$/;
+
 /** Types of requests that `block_resources` blocks; a frame is the document of an iframe. */
 export const RESOURCE_TYPES = [
   'stylesheet',
@@ -392,6 +395,51 @@ export const requestFields = {
     description: 'fail if the visible page contains this text',
     example: ['Access denied'],
   }),
+  fail_if_resources_fail: z
+    .union([
+      z.boolean(),
+      z.strictObject({
+        kinds: z
+          .array(z.enum(RESOURCE_TYPES))
+          .min(1)
+          .max(limits.TOLERATE_MAX_ITEMS)
+          .optional()
+          .meta({
+            description: 'types of requests that count, as in `block_resources`; default: all',
+            example: ['image', 'font'],
+          }),
+        hosts: z
+          .array(
+            limited(limits.HOST_MAX_CHARS)
+              .trim()
+              .toLowerCase()
+              .regex(HOST_NAME, 'must be a host name, such as cdn.example.com'),
+          )
+          .min(1)
+          .max(limits.HOSTS_MAX_ITEMS)
+          .optional()
+          .meta({
+            description: 'hosts that count, each with its subdomains; default: all',
+            example: ['cdn.example.com'],
+          }),
+      }),
+    ])
+    .default(false)
+    .meta({
+      group: 'Checks (the capture fails if they do not hold)',
+      description:
+        'fail if a request of the page fails, or is answered with a status from 400 on; `true` for all, or those of some `kinds` and `hosts`. Requests that are blocked or that the page cancels do not count',
+      example: { kinds: ['image', 'font'] },
+      ...EXTENSION,
+    }),
+  fail_if_console_errors: z
+    .boolean()
+    .default(false)
+    .meta({
+      group: 'Checks (the capture fails if they do not hold)',
+      description: 'fail if the page logs an error with `console.error`, or a script throws one that nothing catches',
+      ...EXTENSION,
+    }),
   min_capture_height: whole({ min: 1 }).optional().meta({
     group: 'Checks (the capture fails if they do not hold)',
     description: 'fail if the height of the picture is below this, in output px',

@@ -302,6 +302,7 @@ const VALUES: Record<string, [unknown, unknown]> = {
   'pdf.margin': ['1cm', '2cm'],
   'pdf.page_ranges': ['1', '2'],
   'pdf.conformance': ['pdf/a-2b', 'pdf/a-2u'],
+  'fail_if_resources_fail.hosts': [['example.com'], ['example.org']],
   'captures.clip': [undefined, { x: 0, y: 0, width: 10, height: 10 }],
 };
 

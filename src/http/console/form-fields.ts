@@ -98,7 +98,7 @@ function readField(field: FormField, form: Form): unknown {
         lines.map((line) => [line.slice(0, line.indexOf(':')).trim(), line.slice(line.indexOf(':') + 1).trim()]),
       );
     case 'value':
-      return text.startsWith('{') ? toJson(text) : toNumber(text);
+      return text.startsWith('{') || text === 'true' ? toJson(text) : toNumber(text);
     case 'json':
       return toJson(text);
     default:

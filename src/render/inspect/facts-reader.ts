@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import type { Inspection } from '../../contract/capture-data.js';
-import { CONSOLE_MAX_ITEMS, FACT_TEXT_MAX_CHARS, FACT_URL_MAX_CHARS } from '../../contract/limits.js';
 import {
   type DocumentFacts,
   documentFactsSchema,
@@ -11,8 +10,9 @@ import {
   vitalsSchema,
 } from '../../contract/page-facts.js';
 import { readUrl } from '../../contract/read-url.js';
-import { orElse, within } from '../deadlines.js';
+import { orElse } from '../deadlines.js';
 import type { ElementBox } from '../in-page/boxes.js';
+import { readConsoleErrors } from '../page/console-errors.js';
 import type { DocumentState, OpenPage } from '../page/open-page.js';
 import { plainUrl } from '../page/request-log.js';
 import { callInPage, READ_MAX_MS } from './page-program.js';
@@ -56,7 +56,10 @@ export class FactsReader {
     // A short page may have been painted only for its picture.
     if (this.#vitals.largest_contentful_paint === undefined)
       this.#vitals = { ...(await this.#askVitals()), ...this.#vitals };
-    const [document, errors] = await Promise.all([this.#ask('read', [], documentFactsSchema), this.#consoleErrors()]);
+    const [document, errors] = await Promise.all([
+      this.#ask('read', [], documentFactsSchema),
+      readConsoleErrors(this.page, READ_MAX_MS),
+    ]);
     const { log } = this.page.network;
     if (document === null || log === null) return { elements: this.#elements };
     const status = shown.response?.status;
@@ -64,7 +67,7 @@ export class FactsReader {
       ...withoutCredentials(document),
       ...(status === undefined ? {} : { status }),
       ...log.facts(),
-      console_errors: errors,
+      console_errors: errors ?? [],
       ...this.#vitals,
     };
     return { facts, elements: this.#elements };
@@ -87,75 +90,6 @@ export class FactsReader {
     deadlines.signal.throwIfAborted();
     return schema?.safeParse(answer).data ?? null;
   }
-
-  /** The browser keeps what a document has logged, and replays it when the Runtime domain is enabled. */
-  async #consoleErrors(): Promise<PageFacts['console_errors']> {
-    const { cdp } = this.page.session;
-    const found: PageFacts['console_errors'] = [];
-    const add = (error: PageFacts['console_errors'][number]) => {
-      if (found.length < CONSOLE_MAX_ITEMS) found.push(error);
-    };
-    const onCall: Parameters<typeof cdp.on<'Runtime.consoleAPICalled'>>[1] = ({ type, args, stackTrace }) => {
-      if (type === 'error' || type === 'assert') add({ text: textOf(args), ...placeOf(stackTrace?.callFrames[0]) });
-    };
-    const onThrown: Parameters<typeof cdp.on<'Runtime.exceptionThrown'>>[1] = ({ exceptionDetails: details }) => {
-      const text =
-        (details.exception?.description ?? valueText(details.exception) ?? '').split('\n', 1)[0] || details.text;
-      add({
-        text: cut(text),
-        uncaught: true,
-        ...placeOf({ ...details, url: details.url ?? details.stackTrace?.callFrames[0]?.url ?? '' }),
-      });
-    };
-    cdp.on('Runtime.consoleAPICalled', onCall);
-    cdp.on('Runtime.exceptionThrown', onThrown);
-    try {
-      await within(cdp.send('Runtime.enable'), { ms: READ_MAX_MS });
-    } catch {
-      this.page.deadlines.signal.throwIfAborted();
-    } finally {
-      cdp.off('Runtime.consoleAPICalled', onCall);
-      cdp.off('Runtime.exceptionThrown', onThrown);
-      void cdp.send('Runtime.disable').catch(() => undefined);
-    }
-    return found;
-  }
-}
-
-interface Remote {
-  type?: string;
-  value?: unknown;
-  description?: string;
-}
-
-interface Place {
-  url: string;
-  lineNumber: number;
-}
-
-function textOf(args: readonly Remote[]): string {
-  return cut(
-    args
-      .slice(0, 10)
-      .map((one) => valueText(one) ?? one.description?.split('\n', 1)[0] ?? one.type ?? '')
-      .join(' '),
-  );
-}
-
-function valueText(remote: Remote | undefined): string | null {
-  if (remote?.value === undefined || remote.value === null || typeof remote.value === 'object') return null;
-  return String(remote.value).slice(0, FACT_URL_MAX_CHARS);
-}
-
-function placeOf(place: Place | undefined) {
-  const url = place === undefined || !/^https?:/.test(place.url) ? '' : plainUrl(place.url);
-  return place === undefined || url === '' ? {} : { url, line: Math.max(0, Math.trunc(place.lineNumber)) + 1 };
-}
-
-/** The browser's own messages repeat addresses with all that is in them. */
-function cut(text: string): string {
-  const plain = text.slice(0, FACT_URL_MAX_CHARS).replaceAll(/\bhttps?:\/\/[^\s"'<>`]+/gi, plainUrl);
-  return plain.slice(0, FACT_TEXT_MAX_CHARS).replace(/[\ud800-\udbff]$/, '');
 }
 
 type Paint = NonNullable<Vitals['largest_contentful_paint']>;

@@ -5,6 +5,7 @@
 
 import { ALLOW_OWN_NETWORK, CaptureError, notPublic } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { PageFacts } from '../../contract/page-facts.js';
 import { readUrl } from '../../contract/read-url.js';
 import { chromiumNetError } from '../../egress/dial.js';
 import type { CaptureProxy, Failure, Refusal } from '../../egress/egress.js';
@@ -12,7 +13,9 @@ import { sharp } from '../../sharp.js';
 import { monotonicNow, TIMED_OUT, timeLimit } from '../deadlines.js';
 import { WHITE_MIN } from '../encode/encode.js';
 import type { Sight } from '../in-page/blank.js';
-import { type DocumentState, type OpenPage, placeOf, QUIET_MS } from './open-page.js';
+import { readConsoleErrors } from './console-errors.js';
+import { type DocumentState, type FailedRequest, type OpenPage, placeOf, QUIET_MS } from './open-page.js';
+import { plainUrl } from './request-log.js';
 import { WALL_SIGNS, type WallSigns } from './wall-signs.js';
 
 const ACCEPT_CERTIFICATE =
@@ -241,6 +244,12 @@ async function checkAll(page: OpenPage, shown: DocumentState, options: CaptureOp
     options.animate === null ? tolerated(refuseBlank(page, { ms, mayBeCovered })) : undefined,
   ]);
   if (options.failIfIncomplete) await tolerated(refuseIncomplete(world, answer));
+  await tolerated(refuseFailedResources(page, options));
+  if (options.failIfConsoleErrors) {
+    const errors = await readConsoleErrors(page, ms);
+    if (errors === null) throw tooBusy(deadlines.timeout);
+    await tolerated(refuseConsoleErrors(errors));
+  }
   const markers = [...options.failIfContentMissing, ...options.failIfContentContains];
   if (markers.length === 0) return;
   // The page's own process compares the text, so that a long one delays no other capture.
@@ -282,6 +291,46 @@ async function refuseIncomplete(world: OpenPage['world'], answer: Ask): Promise<
   const look = await answer(world.call('content.inspect'));
   const seen = look === TIMED_OUT ? 'a page too busy to answer' : (look.seen ?? look.unfinished);
   if (seen !== null) throw incomplete('fail_if_incomplete', `the page shows ${seen}`, { seen });
+}
+
+/** How many failed requests an error names. */
+const FAILED_NAMED_MAX = 20;
+
+/** Implements `fail_if_resources_fail`. @throws CaptureError render_incomplete that lists what failed */
+async function refuseFailedResources(
+  { network }: OpenPage,
+  { failIfResourcesFail: asked }: CaptureOptions,
+): Promise<void> {
+  if (asked === false) return;
+  const { kinds, hosts } = asked === true ? {} : asked;
+  const isAsked = ({ kind, url }: FailedRequest) => {
+    if (kinds !== undefined && !(kinds as string[]).includes(kind)) return false;
+    const host = readUrl(url)?.hostname ?? '';
+    return hosts === undefined || hosts.some((name) => host === name || host.endsWith(`.${name}`));
+  };
+  const found = network.failures().filter(isAsked);
+  const [first] = found;
+  if (first === undefined) return;
+  const failed = found.slice(0, FAILED_NAMED_MAX).map(({ kind, url, why }) => ({
+    kind,
+    url: plainUrl(url),
+    ...(typeof why === 'number' ? { status: why } : { error: why }),
+  }));
+  const more = found.length === 1 ? '' : ` and ${found.length - 1} more`;
+  const what = typeof first.why === 'number' ? `was answered with HTTP status ${first.why}` : `failed (${first.why})`;
+  throw incomplete('fail_if_resources_fail', `${first.kind} ${failed[0]?.url} ${what}${more}`, {
+    failed,
+    count: found.length,
+  });
+}
+
+/** Implements `fail_if_console_errors`. @throws CaptureError render_incomplete that lists the errors */
+async function refuseConsoleErrors(errors: PageFacts['console_errors']): Promise<void> {
+  const [first] = errors;
+  if (first === undefined) return;
+  const more = errors.length === 1 ? '' : ` (and ${errors.length - 1} more)`;
+  const how = first.uncaught === true ? 'a script of the page failed with' : 'the page logged the error';
+  throw incomplete('fail_if_console_errors', `${how} "${first.text}"${more}`, { errors });
 }
 
 /**

@@ -4,6 +4,7 @@ import type { CaptureChanges, CaptureWarning } from '../../contract/capture-data
 import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, HTML_DOCUMENT_URL } from '../../contract/capture-request.js';
 import { lowerCaseNames } from '../../contract/field-rules.js';
+import { FACT_NAME_MAX_CHARS } from '../../contract/limits.js';
 import { readUrl } from '../../contract/read-url.js';
 import { TOLERATED_CODES } from '../../contract/request-fields.js';
 import type { Deadlines } from '../deadlines.js';
@@ -43,7 +44,11 @@ export function openPage(
   { options, debug }: { options: CaptureOptions; debug?: DebugSink | undefined },
 ): OpenPage {
   dismissDialogs(session, { leaves: options.steps.length > 0 });
-  const network = new NetworkTracker(session, options.inspectPage ? new RequestLog() : null);
+  const network = new NetworkTracker(
+    session,
+    options.inspectPage ? new RequestLog() : null,
+    options.failIfResourcesFail !== false,
+  );
   const main = new MainDocument(session, (url) => network.forgetBefore(url));
   return {
     session,
@@ -405,6 +410,11 @@ export interface PendingRequest {
   answered: boolean;
 }
 
+export interface FailedRequest extends PendingRequest {
+  /** A status, or the browser's error. */
+  why: number | string;
+}
+
 export interface PendingGroup {
   kind: string;
   host: string;
@@ -426,7 +436,9 @@ export class NetworkTracker {
   /** How far the page's clock had run ahead when scripts first requested each path. */
   readonly #asked = new Map<string, number>();
   #polls = false;
-  readonly #failed = new Map<string, PendingRequest>();
+  readonly #failed = new Map<string, FailedRequest>();
+  /** Requests of ignored kinds, while their failures are noted. */
+  readonly #aside = new Map<string, PendingRequest>();
   /** How far the page's clock has run ahead, in ms. */
   clockMs = 0;
   /** Whether a script's request has ended since this was last set to false. */
@@ -434,10 +446,14 @@ export class NetworkTracker {
   /** Whether a script's request was refused after the clock ran ahead, possibly because its time is in the future. */
   refusedAhead = false;
 
-  /** @param log receives what the requests come to; null if nothing asks for it */
+  /**
+   * @param log receives what the requests come to; null if nothing asks for it
+   * @param strict whether failures of all kinds are noted, not only of those without which a page looks different
+   */
   constructor(
     { cdp, mainFrameId }: Pick<PageSession, 'cdp' | 'mainFrameId'>,
     readonly log: RequestLog | null = null,
+    private readonly strict = false,
   ) {
     cdp.on('Network.requestWillBeSent', (event) => this.#start(event, event.frameId === mainFrameId));
     cdp.on('Network.responseReceived', ({ requestId, response }) => this.#onResponse(requestId, response));
@@ -449,7 +465,7 @@ export class NetworkTracker {
       log?.failed(event);
       const { requestId, errorText, canceled, blockedReason = '' } = event;
       if (canceled !== true && !NO_FAILURES.has(blockedReason) && !NO_FAILURES.has(errorText))
-        this.#noteFailure(requestId);
+        this.#noteFailure(requestId, (errorText || blockedReason || 'net::ERR_FAILED').slice(0, FACT_NAME_MAX_CHARS));
       this.#end(event.requestId);
     });
     cdp.on('Network.webSocketCreated', ({ requestId }) => this.#talks.add(requestId));
@@ -527,14 +543,20 @@ export class NetworkTracker {
 
   /** The document's images, styles, scripts and fonts that could not be loaded, except those that a rule blocks. */
   failedResources(): PendingGroup[] {
-    return groupPending([...this.#failed.values()]);
+    // Files that a document of the request lacks have a warning of their own.
+    const isResource = ({ kind, url }: FailedRequest) => RESOURCES.has(kind) && !url.startsWith(HTML_DOCUMENT_URL);
+    return groupPending(this.failures().filter(isResource));
   }
 
-  #noteFailure(requestId: string): void {
-    const flight = this.#flights.get(requestId);
-    // Files that a document of the request lacks have a warning of their own.
-    if (flight === undefined || !RESOURCES.has(flight.kind) || flight.url.startsWith(HTML_DOCUMENT_URL)) return;
-    if (this.#failed.size < FAILED_MAX) this.#failed.set(requestId, flight);
+  /** What the document has requested and not got, except what a rule blocks and the document itself. */
+  failures(): FailedRequest[] {
+    return [...this.#failed.values()];
+  }
+
+  #noteFailure(requestId: string, why: number | string): void {
+    const flight = this.#flights.get(requestId) ?? this.#aside.get(requestId);
+    if (flight === undefined || flight.kind === 'document' || (!this.strict && !RESOURCES.has(flight.kind))) return;
+    if (this.#failed.size < FAILED_MAX) this.#failed.set(requestId, { ...flight, why });
   }
 
   /** Drops the state of an earlier document, since Chromium 156 does not report the end of all requests that it cancels. */
@@ -556,8 +578,13 @@ export class NetworkTracker {
     this.log?.sent(event, kind);
     if (kind === 'eventsource') this.#talks.add(requestId);
     if (SCRIPTED.has(kind)) this.#count(`${request.method} ${request.url.split(/[?#]/, 1)[0]}`);
-    if (IGNORED.has(kind) || /^(data|blob|about):/.test(request.url)) return;
-    this.newest = { kind, url: withFragment(request), startedAt: performance.now(), answered: false };
+    if (/^(data|blob|about):/.test(request.url)) return;
+    const sent = { kind, url: withFragment(request), startedAt: performance.now(), answered: false };
+    if (IGNORED.has(kind)) {
+      if (this.strict && this.#aside.size < FAILED_MAX) this.#aside.set(requestId, sent);
+      return;
+    }
+    this.newest = sent;
     // A redirect continues as a new request, after the others.
     this.#flights.delete(requestId);
     this.#flights.set(requestId, this.newest);
@@ -567,7 +594,7 @@ export class NetworkTracker {
 
   #onResponse(requestId: string, { mimeType, status }: { mimeType: string; status: number }): void {
     this.log?.responded(requestId, { status });
-    if (status >= 400) this.#noteFailure(requestId);
+    if (status >= 400) this.#noteFailure(requestId, status);
     const flight = this.#flights.get(requestId);
     if (flight === undefined) return;
     if (this.clockMs > 0 && SCRIPTED.has(flight.kind) && REFUSALS.has(status)) this.refusedAhead = true;
@@ -585,6 +612,7 @@ export class NetworkTracker {
 
   #end(requestId: string): void {
     this.#talks.delete(requestId);
+    this.#aside.delete(requestId);
     if (SCRIPTED.has(this.#flights.get(requestId)?.kind ?? '')) this.hasAnswered = true;
     const isCrowded = this.#flights.size > CROWD_MIN;
     if (!this.#flights.delete(requestId)) return;

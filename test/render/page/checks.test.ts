@@ -173,6 +173,37 @@ describe.concurrent('a check that fails', () => {
     expect(error).toMatchObject({ code: 'render_incomplete', details: { check, ...details } });
   });
 
+  it('lists the resources that failed, of the kinds and hosts that count', async () => {
+    const host = new URL(site.url('/')).hostname;
+    const page = serve(
+      `${TEXT}<link rel="stylesheet" href="/missing.css?secret"><img src="/missing.png"><script>fetch('/missing.json')</script>
+        <img src="/image/10x10/00ff00.png"><iframe src="/missing.html"></iframe>`,
+    );
+    const failedOf = async (wish: unknown) => {
+      const { code, details } = await rig.failure(page, { fail_if_resources_fail: wish });
+      expect(code).toBe('render_incomplete');
+      return (details as { failed: { kind: string }[] }).failed.map(({ kind }) => kind).sort();
+    };
+    expect(await failedOf(true)).toEqual(['fetch', 'frame', 'image', 'stylesheet']);
+    expect(await failedOf({ kinds: ['image', 'font'], hosts: [host] })).toEqual(['image']);
+    const { details } = await rig.failure(page, { fail_if_resources_fail: { kinds: ['stylesheet'] } });
+    const failed = [{ kind: 'stylesheet', url: new URL('/missing.css', site.url('/')).href, status: 404 }];
+    expect(details).toEqual({ check: 'fail_if_resources_fail', failed, count: 1 });
+    for (const wish of [false, { kinds: ['font'] }, { hosts: ['example.com'] }])
+      await rig.capture(page, { fail_if_resources_fail: wish });
+  });
+
+  it('lists what the page has logged and thrown', async () => {
+    const page = serve(`${TEXT}<script>console.error('no', 'tiles'); console.warn('slow'); undefinedName()</script>`);
+    const { code, details } = await rig.failure(page, { fail_if_console_errors: true });
+    expect(code).toBe('render_incomplete');
+    const thrown = { text: expect.stringMatching(/undefinedName is not defined$/), uncaught: true };
+    expect(details).toMatchObject({ check: 'fail_if_console_errors', errors: [{ text: 'no tiles' }, thrown] });
+    await rig.capture(serve(`${TEXT}<script>console.warn('slow')</script>`), { fail_if_console_errors: true });
+    const { warnings } = await rig.capture(page, { fail_if_console_errors: true, tolerate: ['render_incomplete'] });
+    expect(warnings).toMatchObject([{ code: 'render_incomplete' }]);
+  });
+
   it('passes at the minimum height', async () => {
     expect((await rig.capture(site.url('/static'), { min_capture_height: 600 })).height).toBe(600);
   });
