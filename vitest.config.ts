@@ -15,6 +15,7 @@ const STORE = [
   'recover',
   'further-pictures',
   'removals',
+  'remove-job',
   'retention',
   'shared-render',
   'uploads',

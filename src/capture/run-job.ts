@@ -44,6 +44,8 @@ export interface RunJobDeps {
     /** Uploads a picture. Rejects only if the signal ends it. */
     send(order: UploadOrder, signal: AbortSignal): Promise<UploadResult>;
   };
+  /** How to stop each running job that somebody cancels. */
+  running?: Map<string, () => void>;
   /** Called for each job that ended, after its commit. */
   onEnded(job: EndedJob, timings: Record<string, number>): void;
   /** Absent or null if captures are not traced. */
@@ -63,9 +65,12 @@ export interface RunJobDeps {
 /**
  * Renders one claimed job and commits its result. Never rejects because the capture failed, which is a result as well. An unavailable
  * database or storage is waited for and fails no job, except a storage that refuses the picture for the whole `holdMs`.
- * @param stop aborted when the server can wait no longer: the job returns to the queue as if it had not been claimed
+ * @param shutdown aborted when the server can wait no longer: the job returns to the queue as if it had not been claimed
  */
-export async function runJob(deps: RunJobDeps, job: ClaimedJob, stop: AbortSignal): Promise<void> {
+export async function runJob(deps: RunJobDeps, job: ClaimedJob, shutdown: AbortSignal): Promise<void> {
+  const canceled = new AbortController();
+  const stop = AbortSignal.any([shutdown, canceled.signal]);
+  deps.running?.set(job.id, () => canceled.abort(new LostClaim()));
   let startedAt = performance.now();
   const queuedMs = deps.since(job.enqueuedAt);
   const claim = claimOf(job);
@@ -104,6 +109,7 @@ export async function runJob(deps: RunJobDeps, job: ClaimedJob, stop: AbortSigna
       timeoutMs: options.timeout,
     });
   } finally {
+    deps.running?.delete(job.id);
     lease.end();
     resolveKept();
     trace?.end(conclusion);
@@ -184,7 +190,7 @@ function maintainLease(deps: RunJobDeps, claim: Claim, limit: TimeLimit): Lease 
   };
 }
 
-/** Another worker has claimed the job, so this worker's result is discarded. */
+/** The job was canceled, or another worker has claimed it, so this worker's result is discarded. */
 class LostClaim extends Error {}
 
 async function storeRendering(
@@ -390,7 +396,7 @@ async function recordFailure(deps: RunJobDeps, job: ClaimedJob, failure: Failure
   const claim = claimOf(job);
   const { error, stop, spentMs, timeoutMs } = failure;
   const waiting = { log: deps.log, jobId: job.id, stop };
-  if (error instanceof LostClaim) return LOST;
+  if (error instanceof LostClaim || stop.reason instanceof LostClaim) return LOST;
   if (stop.aborted || error instanceof StillUnavailable || (isOutage(error) && mayRelease(deps, job.id))) {
     if (isOutage(error)) {
       deps.log.warn({ job_id: job.id, err: error }, 'a capture returns to the queue: this machine cannot make it now');

@@ -183,11 +183,12 @@ function answerWith(deps: SubmitDeps, acceptance: Acceptance): JobSnapshot {
 }
 
 /** The error for an idempotency key that was used by the same API key with other options, or by another API key. */
-export function idempotencyConflict(acceptance: { sameKey: boolean; jobId: string }): CaptureError {
+export function idempotencyConflict(acceptance: { sameKey: boolean; isRemoved: boolean; jobId: string }): CaptureError {
+  const own = acceptance.isRemoved ? 'belongs to a job that was removed' : 'was used with other options';
   return new CaptureError({
     code: 'idempotency_conflict',
     message: acceptance.sameKey
-      ? 'This Idempotency-Key was used with other options. Use a new key for a new capture.'
+      ? `This Idempotency-Key ${own}. Use a new key for a new capture.`
       : 'This Idempotency-Key was used by another API key of the account.',
     // The job of another key is not disclosed.
     ...(acceptance.sameKey ? { details: { job_id: acceptance.jobId } } : {}),

@@ -135,6 +135,15 @@ async function removeDue(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   }
 }
 
+/** Removes files that are due for removal at once; those that cannot be removed remain due. */
+export async function removeNow(
+  deps: Pick<SweepDeps, 'artifacts' | 'log'> & { store: Pick<RetentionStore, 'forgetRemovals'> },
+  names: readonly string[],
+): Promise<void> {
+  const removed = await removeFiles(deps, names).catch(nullIfUnreachable);
+  if (removed !== null && removed.length > 0) await deps.store.forgetRemovals(removed);
+}
+
 /**
  * Removes files; one that cannot be removed does not stop the others.
  * @returns the names of the files that are gone

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { CaptureError } from '../contract/capture-error.js';
+import { CaptureError, jobCanceled } from '../contract/capture-error.js';
 import { isTerminal, type JobSnapshot } from '../contract/job.js';
 import type { JobStore } from '../store/store.js';
 
@@ -22,6 +22,7 @@ export interface JobWait {
 /**
  * Waits for a job to end, up to a time.
  * @returns its state by then, ended or not
+ * @throws CaptureError `invalid_request` (409) if it is canceled, or removed at its end
  */
 export async function waitForJob(deps: WaitForJobDeps, job: JobSnapshot, wait: JobWait): Promise<JobSnapshot> {
   let latest = job;
@@ -29,21 +30,23 @@ export async function waitForJob(deps: WaitForJobDeps, job: JobSnapshot, wait: J
     const signalled = deps.signals.wait(latest.id, wait.until - deps.now(), wait.signal);
     // Read after subscribing and before waiting, so that a finish in between is not missed.
     const read = await readJob(deps, latest.id);
-    if (read !== null && isTerminal(read.state)) return read;
+    if (read !== undefined && isTerminal(read.state)) return read;
     await signalled;
     latest = (await readJob(deps, latest.id)) ?? latest;
   }
   return latest;
 }
 
-/** Reads the job. Returns null while the database is unavailable, since an accepted job must not be answered with that error. */
-async function readJob({ store }: Pick<WaitForJobDeps, 'store'>, id: string): Promise<JobSnapshot | null> {
+/** Reads the job. Returns undefined while the database is unavailable, since an accepted job must not be answered with that error. */
+async function readJob({ store }: Pick<WaitForJobDeps, 'store'>, id: string): Promise<JobSnapshot | undefined> {
   try {
-    return await store.findJob(id);
+    const job = await store.findJob(id);
+    if (job === null) throw jobCanceled({ job_id: id });
+    return job;
   } catch (error) {
     if (!(error instanceof CaptureError) || error.status !== 503) throw error;
     await pause(UNAVAILABLE_DELAY_MS);
-    return null;
+    return undefined;
   }
 }
 

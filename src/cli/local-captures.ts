@@ -81,7 +81,7 @@ export class LocalCaptures {
   #findRepeated({ identity }: Submission, key: string | null): LocalCapture | undefined {
     const earlier = key === null ? undefined : this.#kept.find(({ idempotencyKey }) => idempotencyKey === key);
     if (earlier === undefined || earlier.identity === identity) return earlier;
-    throw idempotencyConflict({ sameKey: true, jobId: earlier.job.id });
+    throw idempotencyConflict({ sameKey: true, isRemoved: false, jobId: earlier.job.id });
   }
 
   #begin(submission: Submission, idempotencyKey: string | null): LocalCapture {

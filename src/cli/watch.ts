@@ -2,26 +2,19 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Stillframe, Watch, WatchRequest, WatchRun } from '../client/client.js';
-import { callersKey } from '../config.js';
 import { isObject } from '../contract/field-rules.js';
 import { addCaptureFlags, readCaptureFlags } from './capture-flags.js';
 import { percentOf } from './compare.js';
 import { readYaml } from './multi/read-yaml.js';
+import { actOnServer, type OnServer, addServerCommand as verb } from './on-server.js';
 import { OperatorError, UsageError } from './operator-error.js';
 import { writePicture } from './picture-file.js';
-import { serverOf } from './running-server.js';
-import { addSettings, readSettings } from './settings-flags.js';
-import { addJsonCommand, print, table } from './with-store.js';
+import { readSettings } from './settings-flags.js';
+import { print, table } from './with-store.js';
 
 /** Watches of one page of a list, and runs that an export reads at most. */
 const PAGE = 100;
 const EXPORTED_MAX = 1_000;
-
-interface Called {
-  client: Stillframe;
-  json: boolean;
-  command: Command;
-}
 
 interface AddOptions {
   name?: string;
@@ -188,44 +181,15 @@ export function addWatchCommand(program: Command): void {
   });
 }
 
-function verb(parent: Command, given: { name: string; description: string; example: string }): Command {
-  const command = addJsonCommand(parent, given).option(
-    '--server <url>',
-    'URL of the server; default: the one that runs on the data directory',
-  );
-  return addSettings(command, ['dataDir', 'host', 'port']);
+function act<Given extends unknown[] = []>(
+  command: Command,
+  work: (called: OnServer, ...given: Given) => Promise<void>,
+): void {
+  actOnServer(command, { what: 'Watches', scopes: 'watches:read and watches:write' }, work);
 }
 
 function named(parent: Command, name: string, description: string, example: string): Command {
   return verb(parent, { name, description, example }).argument('<watch>', 'id or name of the watch');
-}
-
-/** Runs a command with a client of its server. The key is that of STILLFRAME_KEY. */
-function act<Given extends unknown[] = []>(
-  command: Command,
-  work: (called: Called, ...given: Given) => Promise<void>,
-): void {
-  command.action(async (...all: unknown[]) => {
-    const self = all.at(-1) as Command;
-    const options = self.opts<{ server?: string; json?: boolean }>();
-    const key = callersKey();
-    if (key === null)
-      throw new OperatorError(
-        'Watches belong to an API key: set STILLFRAME_KEY to one with the scopes watches:read and watches:write.',
-      );
-    const { Stillframe: Client } = await import('../client/client.js');
-    const baseUrl = options.server ?? serverOf(self, readSettings(self)).url;
-    try {
-      // The arguments come first, then the options and the command.
-      await work(
-        { client: new Client({ baseUrl, apiKey: key }), json: options.json === true, command: self },
-        ...(all.slice(0, -1) as Given),
-      );
-    } catch (error) {
-      if (error instanceof TypeError && /baseUrl|apiKey/.test(error.message)) throw new UsageError(`${error.message}.`);
-      throw error;
-    }
-  });
 }
 
 function collect(value: string, before: string[]): string[] {

@@ -27,7 +27,7 @@ export {
   type WebhookEvent,
   type WebhookRequest,
 } from './signatures.js';
-export { Stillframe } from './stillframe.js';
+export { type RemovedJob, Stillframe } from './stillframe.js';
 export { type ClientErrorCode, StillframeError, type StillframeErrorCode } from './stillframe-error.js';
 export type { Fetch } from './transport.js';
 export type {

@@ -46,6 +46,14 @@ import type {
   WatchRunWithMessages,
 } from './wire.js';
 
+/** What was removed. */
+export interface RemovedJob {
+  id: string;
+  removed: true;
+  /** Whether the job had not ended yet. */
+  canceled: boolean;
+}
+
 /** A client of one stillframe server. Calls reject with a StillframeError. */
 export class Stillframe {
   readonly #transport: Transport;
@@ -93,6 +101,22 @@ export class Stillframe {
   /** Looks up a job, whatever its state. */
   async job(id: string, options: CallOptions = {}): Promise<JobSnapshot> {
     return this.#read(jobCall(`/v1/jobs/${encodeURIComponent(checkedText(id, 'id', A_JOB_ID))}`), options);
+  }
+
+  /**
+   * Cancels a job that has not ended, which then costs nothing, or deletes the pictures of one that has. It cannot be looked up any more.
+   * @throws StillframeError `invalid_request` with status 404 if there is no such job, also after a lost answer
+   */
+  async removeJob(job: string | AcceptedJob | JobSnapshot, options: CallOptions = {}): Promise<RemovedJob> {
+    return this.#read(
+      {
+        method: 'DELETE',
+        to: `/v1/jobs/${encodeURIComponent(idOf(job))}`,
+        repeatable: true,
+        read: readAnswer<RemovedJob>,
+      },
+      options,
+    );
   }
 
   /** Looks up the job that was submitted with an idempotency key. */

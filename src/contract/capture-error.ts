@@ -95,6 +95,16 @@ export function notFound(message: string): CaptureError {
   return new CaptureError({ code: 'invalid_request', status: 404, message });
 }
 
+/** The error of a job that its caller has canceled. */
+export function jobCanceled(details: ErrorDetails = {}): CaptureError {
+  return new CaptureError({
+    code: 'invalid_request',
+    status: 409,
+    message: 'The job was canceled.',
+    details: { reason: 'canceled', ...details },
+  });
+}
+
 /** The part of an error that a job row stores: all that the client may see. */
 export interface StoredError {
   code: ErrorCode;

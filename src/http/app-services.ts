@@ -43,8 +43,10 @@ export interface AppServices {
   findLinkPicture(submission: Submission, accountId: string): Promise<LinkPicture>;
   /** Resolves after durable acceptance. @throws CaptureError */
   submit(submission: Submission, context: SubmitContext): Promise<JobSnapshot>;
-  /** The job once it is terminal, or its current state when the sync budget is spent or nobody waits any more. */
+  /** The job once it is terminal, or its current state when the sync budget is spent or nobody waits any more. @throws CaptureError if it is canceled */
   waitForJob(job: JobSnapshot, nobodyWaits: AbortSignal): Promise<JobSnapshot>;
+  /** Cancels or deletes a job of a key, or of any. @returns null if there is no such job */
+  removeJob(id: string, keyId: string | null): Promise<{ canceled: boolean } | null>;
   /** `deleted` if there was such an artifact (410), null if there never was (404). */
   openPicture(name: string): Promise<OpenArtifact | 'deleted' | null>;
   /** A stored picture in tiles for a language model. @throws CaptureError `invalid_request`, 410 if it has been deleted */

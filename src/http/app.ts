@@ -21,6 +21,7 @@ import { readRequest } from './routes/read-request.js';
 import { readUsage } from './routes/read-usage.js';
 import { readWebhook } from './routes/read-webhook.js';
 import { redeliverWebhook } from './routes/redeliver-webhook.js';
+import { removeJob } from './routes/remove-job.js';
 import { renderLink } from './routes/render-link.js';
 import { submitScreenshot } from './routes/submit-screenshot.js';
 import { WATCH_ROUTES } from './routes/watches.js';
@@ -73,6 +74,7 @@ export const API: readonly Route[] = [
   listJobs,
   readUsage,
   readJob,
+  removeJob,
   readRequest,
   readWebhook,
   redeliverWebhook,

@@ -58,7 +58,7 @@ export class Metrics {
     this.#seconds.observe({ route: answer.route }, answer.ms / 1000);
   }
 
-  countJob(state: 'completed' | 'failed'): void {
+  countJob(state: 'completed' | 'failed' | 'canceled'): void {
     this.#jobs.inc({ state });
   }
 

@@ -10,6 +10,7 @@ import { compare, findPicture } from '../capture/compare.js';
 import { otherCapturers } from '../capture/health.js';
 import { ModelViews } from '../capture/model-view.js';
 import { findLinkPicture, openPicture } from '../capture/open-picture.js';
+import { removeJob } from '../capture/remove-job.js';
 import { submit } from '../capture/submit.js';
 import { type RecoverDeps, recoverLeases } from '../capture/sweep.js';
 import { Thumbnails } from '../capture/thumbnails.js';
@@ -110,6 +111,8 @@ export class Service implements AsyncDisposable {
   private readonly limits: RateLimits;
   private readonly places: PublicPlaces = { baseUrl: '' };
   private readonly jobs: Loop<ClaimedJob>;
+  /** How to stop each job that runs here. */
+  private readonly running = new Map<string, () => void>();
   private readonly deliveries: Loop<DueDelivery>;
   /** Aborted when the shutdown can no longer wait for running captures or for the start of the browsers. */
   private readonly shutdown = new AbortController();
@@ -239,7 +242,8 @@ export class Service implements AsyncDisposable {
       else if (event.kind === 'ended') {
         this.signals.announce(event.jobId);
         this.watches.wake();
-      } else if (event.kind === 'node_lost') this.housekeeping?.recoverNow();
+      } else if (event.kind === 'canceled') this.running.get(event.jobId)?.();
+      else if (event.kind === 'node_lost') this.housekeeping?.recoverNow();
       else this.catchUp();
     });
     if (!store.shared) return;
@@ -304,6 +308,7 @@ export class Service implements AsyncDisposable {
           open: (name) => artifacts.open(name),
           send: (order, signal) => uploadPicture(uploads, order, signal),
         },
+        running: this.running,
         onEnded: (job, timings) => this.onJobEnded(job, timings),
         traces,
         log: this.log,
@@ -372,6 +377,12 @@ export class Service implements AsyncDisposable {
           until: elapsed() + config.syncWaitMs,
           signal: nobodyWaits,
         }),
+      removeJob: (id, keyId) =>
+        removeJob(
+          { ...deps, onCanceled: (job) => this.onJobCanceled(job), onRequeued: () => this.jobs.wake() },
+          id,
+          keyId,
+        ),
       openPicture: open,
       comparisons: {
         enter: (accountId) => queue.enter(accountId),
@@ -532,6 +543,15 @@ export class Service implements AsyncDisposable {
     this.heap.captureEnded();
     if (job.hasWebhook) this.deliveries.wake();
     this.jobs.wake();
+    this.watches.wake();
+  }
+
+  /** Stops the worker of a job, and tells those who wait for its end. */
+  private onJobCanceled(job: EndedJob): void {
+    this.running.get(job.id)?.();
+    this.metrics.countJob('canceled');
+    this.signals.announce(job.id);
+    if (job.hasWebhook) this.deliveries.wake();
     this.watches.wake();
   }
 

@@ -2,6 +2,7 @@
 import { hashApiKey } from '../contract/api-key.js';
 import { newId } from '../contract/ids.js';
 import type { KeyRow, Queries, RunTogether, SecretRow, Statement } from './rows.js';
+import { CANCELED_OUTCOME } from './rules/jobs.js';
 import type {
   Account,
   AccountStore,
@@ -63,7 +64,7 @@ export function toJobCounts(
   outcomes: ReadonlyMap<string, number>,
 ): JobCounts {
   const failures = [...outcomes]
-    .filter(([outcome]) => outcome !== 'completed')
+    .filter(([outcome]) => outcome !== 'completed' && outcome !== CANCELED_OUTCOME)
     .sort(([one], [other]) => (one < other ? -1 : 1));
   return {
     byState: {

@@ -1,6 +1,14 @@
 /** Reads of jobs for clients and the console, for both engines. */
 import { type JobState, STORED_JOB_STATES, type StoredJobState } from '../contract/job.js';
-import { FOUND_JOB, type FoundJob, JOB_BY_ID, JOB_BY_IDEMPOTENCY_KEY, type Queries, toSnapshot } from './rows.js';
+import {
+  FOUND_JOB,
+  type FoundJob,
+  IS_SHOWN,
+  JOB_BY_ID,
+  JOB_BY_IDEMPOTENCY_KEY,
+  type Queries,
+  toSnapshot,
+} from './rows.js';
 import type { JobPage, JobPageRequest, JobStore, RecentJobs } from './store.js';
 
 /** Number of jobs that one page examines, so that a rare state needs no scan of all jobs. */
@@ -25,15 +33,15 @@ export function jobLookUps(queries: Queries, bySeqs: (seqs: readonly number[]) =
     return row === null ? null : toSnapshot(row);
   };
   return {
-    findJob: (id) => find(JOB_BY_ID, [id]),
-    findJobByIdempotencyKey: (accountId, key) => find(JOB_BY_IDEMPOTENCY_KEY, [accountId, key]),
+    findJob: (id) => find(`${JOB_BY_ID} AND ${IS_SHOWN}`, [id]),
+    findJobByIdempotencyKey: (accountId, key) => find(`${JOB_BY_IDEMPOTENCY_KEY} AND ${IS_SHOWN}`, [accountId, key]),
     listJobs: (keyId, page) => listJobs(queries, keyId, page),
     async listAllJobs(page) {
       const [paused, examined] = await Promise.all([
         isPaused(queries),
         queries.all<ExaminedJob>(
-          `SELECT seq, state, lower(url) LIKE $3 ESCAPE '!' AND ($4 = '' OR key_id = $4) AS "isFound" FROM jobs WHERE seq < $1
-            ORDER BY seq DESC LIMIT $2`,
+          `SELECT seq, state, lower(url) LIKE $3 ESCAPE '!' AND ($4 = '' OR key_id = $4) AND removed_at IS NULL AS "isFound"
+            FROM jobs WHERE seq < $1 ORDER BY seq DESC LIMIT $2`,
           [
             page.before ?? Number.MAX_SAFE_INTEGER,
             EXAMINED_JOBS_MAX,
@@ -85,7 +93,8 @@ async function listJobs(queries: Queries, keyId: string, { state, before, limit 
   const perState = await Promise.all(
     states.map((stored) =>
       queries.all<FoundJob>(
-        `${FOUND_JOB} WHERE job.key_id = $1 AND ${indexOf(stored)} AND job.state = $2 AND job.seq < $3 ORDER BY job.seq DESC LIMIT $4`,
+        `${FOUND_JOB} WHERE job.key_id = $1 AND ${indexOf(stored)} AND ${IS_SHOWN} AND job.state = $2 AND job.seq < $3
+          ORDER BY job.seq DESC LIMIT $4`,
         [keyId, stored, before ?? Number.MAX_SAFE_INTEGER, limit + 1],
       ),
     ),

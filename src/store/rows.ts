@@ -19,13 +19,15 @@ export type SecretRow = Shared<typeof sqlite.signingSecrets.$inferSelect, typeof
 export const JOB_COLUMNS = `job.seq, job.id, job.account_id, job.key_id, job.request_id, job.mode, job.state, job.lane, job.idempotency_key,
   job.identity_digest, job.cache_digest, job.timeout_ms, job.leader_id, job.attempts_made, job.attempt_budget, job.enqueued_at, job.due_at,
   job.first_claimed_at, job.claimed_at, job.booked_ms, job.lease_expires_at, job.worker_id, job.progress, job.webhook_url, job.ended_at,
-  job.rendered_at, job.artifact_name, job.data, job.error, job.traceparent, job.url`;
+  job.rendered_at, job.artifact_name, job.data, job.error, job.traceparent, job.url, job.removed_at`;
 
 /** A row, whether the queue is paused (which affects the reported state), and `data` of its artifact. */
 export type FoundJob = JobRow & { paused: boolean | number; keptData: string | null };
 
 export const FOUND_JOB = `SELECT ${JOB_COLUMNS}, queue.paused, artifacts.data AS kept_data
   FROM jobs job CROSS JOIN queue LEFT JOIN artifacts ON artifacts.name = job.artifact_name`;
+/** Condition for what callers see of a table that is named `job`. */
+export const IS_SHOWN = 'job.removed_at IS NULL';
 export const JOB_BY_ID = `${FOUND_JOB} WHERE job.id = $1`;
 export const JOB_BY_IDEMPOTENCY_KEY = `${FOUND_JOB} WHERE job.account_id = $1 AND job.idempotency_key = $2`;
 
@@ -123,6 +125,7 @@ export function newJobRow(job: NewJob, digests: Digests, { kept, leaderId }: Sou
     error: null,
     traceparent: job.traceparent,
     url: jobUrl(job.options),
+    removedAt: null,
   };
 }
 

@@ -169,8 +169,8 @@ export type Acceptance =
   | { kind: 'cached'; job: JobSnapshot }
   /** The existing job of the idempotency key, in any state; for a link, the one with the cached picture or the render in flight. */
   | { kind: 'replayed'; job: JobSnapshot }
-  /** The idempotency key belongs to a job of another API key, or with other options. */
-  | { kind: 'conflict'; jobId: string; sameKey: boolean }
+  /** The idempotency key belongs to a job of another API key, with other options, or that has been removed. */
+  | { kind: 'conflict'; jobId: string; sameKey: boolean; isRemoved: boolean }
   | QuotaExceeded
   | { kind: 'links_limit_exceeded'; limit: number; used: number; resetsAt: number }
   | { kind: 'queue_full'; waiting: number };
@@ -261,6 +261,13 @@ export interface EndedJob {
   isFollowed: boolean;
 }
 
+export interface RemovedJob {
+  /** The job if it had not ended, and so was canceled. */
+  canceled: EndedJob | null;
+  /** Names of artifacts whose files nobody needs any more. `dueRemovals` lists them as well. */
+  artifacts: string[];
+}
+
 export interface JobPageRequest {
   /** The reported state; null for all. */
   state: JobState | null;
@@ -316,6 +323,14 @@ export interface JobStore {
    * @returns null if none is left
    */
   endFollowers(leaderId: string): Promise<EndedJob[] | null>;
+  /**
+   * Removes a job in ONE transaction, so that no look-up finds it. One that has not ended is canceled: its credits are released, its webhook
+   * is told, and jobs that share its render continue without it. One that has ended loses the pictures that no other job has, and a
+   * delivery that is still pending. The idempotency key stays bound as long as jobs are kept.
+   * @param keyId of the caller; null for any
+   * @returns null if the key has no such job
+   */
+  removeJob(id: string, keyId: string | null, now: number): Promise<RemovedJob | null>;
   /** Finds ended jobs that still have followers because of a restart. */
   endedLeaders(): Promise<string[]>;
   /**
@@ -634,6 +649,8 @@ export type StoreEvent =
   /** A job can be claimed. */
   | { kind: 'queued' }
   | { kind: 'ended'; jobId: string }
+  /** A job was canceled, and its worker is to stop. */
+  | { kind: 'canceled'; jobId: string }
   /** A delivery can be claimed. */
   | { kind: 'due' }
   /** Another server has ended, and its claims are to be recovered. */

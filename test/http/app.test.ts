@@ -26,7 +26,7 @@ describe('paths and methods', () => {
   it.each([
     ['GET', '/v1/screenshot', 'POST'],
     ['OPTIONS', '/v1/screenshot', 'POST'],
-    ['POST', '/v1/jobs/job_1', 'GET, HEAD'],
+    ['POST', '/v1/jobs/job_1', 'GET, HEAD, DELETE'],
     ['GET', '/v1/jobs/job_1/webhook/redeliver', 'POST'],
     ['DELETE', '/artifacts/x', 'GET, HEAD'],
     ['POST', '/', 'GET, HEAD'],

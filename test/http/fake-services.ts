@@ -171,6 +171,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
       return aCompletedJob({}, services.captured);
     },
     waitForJob: async (job) => job,
+    removeJob: async () => null,
     onDeliveryDue: () => undefined,
     watches: () => Promise.reject(new Error('there are no watches here')),
     now: () => Date.now(),

@@ -4,8 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { ofFile } from '../fixtures/of-file.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startService } from '../fixtures/start-service.js';
+import { startReceiver } from '../fixtures/webhook-receiver.js';
+import { callApi } from '../trials/call-api.js';
 
-const [site, service] = await Promise.all([ofFile(startSite({ host: '127.0.0.2' })), ofFile(startService())]);
+const [site, hooks] = await Promise.all([ofFile(startSite({ host: '127.0.0.2' })), ofFile(startReceiver())]);
+const service = await ofFile(startService({ webhookAllow: [hooks.origin] }));
 const SMALL = { viewport: { width: 400, height: 300, deviceScaleFactor: 1 } };
 
 describe('the main path', () => {
@@ -53,6 +56,46 @@ describe('the main path', () => {
       request_id: answer.body.request_id,
     });
     expect(job.body.data.result.data.bytes).toBeGreaterThan(100);
+  });
+
+  it('cancels and deletes jobs', async () => {
+    const remove = (id: string) => callApi(`${service.url}/v1/jobs/${id}`, service.key, { method: 'DELETE' });
+    const webhook = { url: hooks.url('/canceled'), secret: 's'.repeat(16) };
+    let onAsked = (): void => {};
+    const asked = new Promise<void>((resolve) => {
+      onAsked = resolve;
+    });
+    const gone = new Promise<number>((resolve) => {
+      site.route('/held', (_, response) => {
+        onAsked();
+        response.once('close', () => resolve(performance.now()));
+      });
+    });
+    const key = { 'idempotency-key': 'to-be-canceled' };
+    const held = { url: site.url('/held'), webhook, cache_ttl: 0, ...SMALL };
+    const waiting = service.post(held, key);
+    await asked;
+    const { id } = (await service.get('/v1/jobs?state=active')).body.data.jobs[0];
+    const began = performance.now();
+    expect(await remove(id)).toMatchObject({ status: 200, body: { data: { id, removed: true, canceled: true } } });
+    expect((await gone) - began).toBeLessThan(1_000);
+    const told = { code: 'invalid_request', details: { reason: 'canceled' } };
+    expect(await waiting).toMatchObject({ status: 409, body: { error: { ...told, details: { job_id: id } } } });
+    const [event] = await hooks.received(1);
+    expect(event?.payload).toMatchObject({ event: 'capture.failed', job_id: id, ok: false, error: told });
+    expect((await service.get('/v1/usage')).body.data).toMatchObject({ reserved: 0 });
+    expect((await service.get('/v1/health')).body.data.queue.active).toBe(0);
+    expect([(await remove(id)).status, (await service.get(`/v1/jobs/${id}/webhook`)).status]).toEqual([404, 404]);
+    expect(await service.post(held, key)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'idempotency_conflict' } },
+    });
+
+    const kept = await service.post({ url: site.url('/article'), cache_ttl: 0, ...SMALL });
+    const jobId = kept.headers.get('x-job-id') ?? '';
+    expect((await remove(jobId)).body.data).toEqual({ id: jobId, removed: true, canceled: false });
+    expect((await fetch(kept.body.data.cdn_url)).status).toBe(410);
+    expect((await service.get(`/v1/jobs/${jobId}`)).status).toBe(404);
   });
 
   it('drains: refuses new submissions, and keeps accepted ones', async () => {

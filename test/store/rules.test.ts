@@ -35,8 +35,13 @@ describe('an acceptance', () => {
     const known = aFoundJob();
     const answer = (given: object) => answerKnown(VAULT, aNewJob(CALLER, { identity: 'same', ...given }), known);
     expect(answer({})).toMatchObject({ kind: 'replayed', job: { id: known.id } });
-    expect(answer({ identity: 'another' })).toEqual({ kind: 'conflict', jobId: known.id, sameKey: true });
-    expect(answer({ keyId: 'key_2' })).toEqual({ kind: 'conflict', jobId: known.id, sameKey: false });
+    expect(answer({ identity: 'another' })).toEqual({
+      kind: 'conflict',
+      jobId: known.id,
+      sameKey: true,
+      isRemoved: false,
+    });
+    expect(answer({ keyId: 'key_2' })).toEqual({ kind: 'conflict', jobId: known.id, sameKey: false, isRemoved: false });
   });
 
   test('may use the last credit of the account and of the links of its key, and no more', () => {

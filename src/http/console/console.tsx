@@ -24,7 +24,7 @@ import { comparePage, compareTwo } from './compare.js';
 import { ErrorNotice } from './components.js';
 import { readForm } from './form.js';
 import { source as islands } from './in-browser/islands.js?bundled';
-import { jobPage, redeliverJob } from './job.js';
+import { jobPage, redeliverJob, removeJobOfForm } from './job.js';
 import { jobsPage } from './jobs.js';
 import { createKey, createSigningSecret, keysPage, revokeKey } from './keys.js';
 import { renderDocument } from './layout.js';
@@ -58,6 +58,7 @@ export const PLACES: Record<string, { GET?: Step; POST?: Step }> = {
   jobs: { GET: page(jobsPage) },
   job: { GET: page(jobPage) },
   redeliver: { POST: form(redeliverJob) },
+  'remove-job': { POST: form(removeJobOfForm) },
   keys: { GET: page(keysPage), POST: form(createKey) },
   'signing-secret': { POST: form(createSigningSecret) },
   'revoke-key': { POST: form(revokeKey) },

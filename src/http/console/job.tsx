@@ -35,6 +35,7 @@ export async function jobPage({ services, c, formToken }: Visit): Promise<Answer
           <JobResult job={job} baseUrl={services.places.baseUrl} aboveForm={c.req.query('form') !== undefined} />
           {previous === null ? null : <Previous {...{ job, previous }} now={services.now()} />}
           <Course job={job} keyOf={key} />
+          <Remove job={job} formToken={formToken} />
           <div class="cards wide-cards">
             <Stages timings={services.timingsOf(job.id)} />
             {delivery === null ? null : <Delivery {...{ delivery, formToken }} />}
@@ -54,6 +55,13 @@ export async function redeliverJob({ services, form }: FormVisit): Promise<Answe
   const job = await findJob(services, form.value('id'));
   await redeliver(services, job.id, form.value('etag'));
   return { to: `job?id=${job.id}` };
+}
+
+/** Cancels or deletes a job of any key. */
+export async function removeJobOfForm({ services, form }: FormVisit): Promise<Answer> {
+  const job = await findJob(services, form.value('id'));
+  await services.removeJob(job.id, null);
+  return { to: 'jobs' };
 }
 
 async function findJob({ store }: Visit['services'], id: string): Promise<JobSnapshot> {
@@ -124,6 +132,27 @@ function Course({ job, keyOf }: { job: JobSnapshot; keyOf: ApiKey | null }) {
         ]}
       />
     </section>
+  );
+}
+
+function Remove({ job, formToken }: { job: JobSnapshot; formToken: string }) {
+  const [label, hint] =
+    job.result === null
+      ? ['Cancel this job', 'It costs nothing, and its caller and its callback are told.']
+      : ['Delete this job', 'The pictures that no other job has are deleted.'];
+  return (
+    <div id="remove" data-live={job.result === null ? `job?id=${job.id}` : undefined}>
+      <details class="confirm">
+        <summary>{label}</summary>
+        <PostForm action="remove-job" token={formToken}>
+          <input type="hidden" name="id" value={job.id} />
+          <p class="hint">{hint} It can no longer be looked up.</p>
+          <button type="submit" class="danger">
+            {label}
+          </button>
+        </PostForm>
+      </details>
+    </div>
   );
 }
 

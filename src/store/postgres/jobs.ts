@@ -3,6 +3,8 @@ import { periodOf } from '../../contract/pricing.js';
 import { IN_FLIGHT, IS_HELD, JOB_COLUMNS, type JobRow, ownData, type Queries, sharedData } from '../rows.js';
 import { IS_HELD_DELIVERY, MAX_DELIVERY_AGE_MS } from '../rules/deliveries.js';
 import {
+  CANCELED,
+  CANCELED_OUTCOME,
   CRASHED,
   HORIZON_MS,
   outcomeOf,
@@ -294,7 +296,7 @@ export interface ClaimEnd {
 }
 
 /** The fields that describe a job that a statement has ended. */
-type EndedRow = Pick<JobRow, 'id' | 'url' | 'accountId' | 'requestId' | 'claimedAt' | 'bookedMs'> & {
+export type EndedRow = Pick<JobRow, 'id' | 'url' | 'accountId' | 'requestId' | 'claimedAt' | 'bookedMs'> & {
   state: 'completed' | 'failed';
   hasWebhook: boolean;
 };
@@ -346,8 +348,8 @@ async function withFollowers(
 }
 
 /**
- * Ends the next slice of an ended job's followers with the same result. After a failure, followers with a longer timeout continue: the
- * first of them renders for the others.
+ * Ends the next slice of an ended job's followers with the same result. After a failure, followers with a longer timeout continue, and
+ * after a removal all of them: the first renders for the others.
  * @returns null if none is left or others are ending them
  */
 export async function endFollowers(database: Database, leaderId: string): Promise<EndedJob[] | null> {
@@ -355,7 +357,7 @@ export async function endFollowers(database: Database, leaderId: string): Promis
   if (isFollowed === null) return null;
   const leader = await database.one<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs job WHERE job.id = $1`, [leaderId]);
   if (leader === null || leader.endedAt === null) return null;
-  const ended = await endSlice(database, leader);
+  const ended = leader.removedAt === null ? await endSlice(database, leader) : [];
   const continued =
     leader.state === 'failed' && ended.length < SLICE_FOLLOWERS && (await continueFollowers(database, leader));
   return ended.length > 0 || continued ? ended.map((row) => toEnded(row, row)) : null;
@@ -462,6 +464,19 @@ const END_FOLLOWERS = concluding(
       ORDER BY follower.seq LIMIT ${SLICE_FOLLOWERS} FOR NO KEY UPDATE SKIP LOCKED)
     RETURNING ${ENDED}, $6::text AS period, $7::text AS outcome, 0::bigint AS bytes`,
 );
+
+const CANCEL = concluding(
+  `UPDATE jobs SET state = 'failed', error = $3, ended_at = $2::bigint, removed_at = $2::bigint, url = '', progress = 100,
+      worker_id = coalesce(worker_id, ''), lease_expires_at = NULL, node_id = NULL, due_at = NULL, leader_id = NULL
+    WHERE id = $1 AND ended_at IS NULL
+    RETURNING ${ENDED}, $4::text AS period, '${CANCELED_OUTCOME}' AS outcome, 0::bigint AS bytes`,
+  'unqueued AS (DELETE FROM queue_entries USING job WHERE queue_entries.seq = job.seq),',
+);
+
+/** Cancels a job, whose row the transaction has locked. */
+export function cancelLocked(queries: Queries, id: string, now: number): Promise<EndedRow | null> {
+  return queries.one<EndedRow>(CANCEL, [id, now, CANCELED, periodOf(now)]);
+}
 
 async function alreadyEnded(
   database: Database,

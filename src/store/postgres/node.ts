@@ -234,7 +234,7 @@ export class Notifier {
 function toPayloads(events: readonly StoreEvent[]): string[] {
   const payloads: string[] = [];
   let line = '';
-  for (const word of new Set(events.map((event) => (event.kind === 'ended' ? `ended:${event.jobId}` : event.kind)))) {
+  for (const word of new Set(events.map((event) => ('jobId' in event ? `${event.kind}:${event.jobId}` : event.kind)))) {
     if (line.length + word.length + 1 > PAYLOAD_BYTES) {
       payloads.push(line);
       line = '';
@@ -247,7 +247,8 @@ function toPayloads(events: readonly StoreEvent[]): string[] {
 /** Parses the events of a notification. */
 export function parseEvents(payload: string): StoreEvent[] {
   return payload.split(' ').flatMap((word): StoreEvent[] => {
-    if (word.startsWith('ended:')) return [{ kind: 'ended', jobId: word.slice('ended:'.length) }];
+    const [kind, jobId] = word.split(':', 2);
+    if ((kind === 'ended' || kind === 'canceled') && jobId !== undefined) return [{ kind, jobId }];
     return word === 'queued' || word === 'due' ? [{ kind: word }] : [];
   });
 }

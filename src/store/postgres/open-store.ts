@@ -33,6 +33,7 @@ import {
 } from './jobs.js';
 import { accountsAndKeys, jobsBySeqs, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
 import { ClusterNode, NOTIFY, Notifier } from './node.js';
+import { removeJob } from './remove-job.js';
 import { retentionSteps, rollUp } from './retention.js';
 
 export interface PostgresStoreOptions {
@@ -159,6 +160,15 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
       return ended === null ? null : notifyEnded(ended);
     },
     endedLeaders: () => endedLeaders(database),
+    async removeJob(id, keyId, now) {
+      const removed = await removeJob(database, id, keyId, now);
+      if (removed?.canceled != null) {
+        notifyEnded([removed.canceled]);
+        notifier.add({ kind: 'canceled', jobId: id });
+        if (removed.canceled.isFollowed) notifier.add({ kind: 'queued' });
+      }
+      return removed;
+    },
     retryLater: (claim, dueAt, now, begunAt) => retryLater(database, claim, { dueAt, now, begunAt }),
     release: (claim) => release(database, claim),
     async recover(recovery) {

@@ -130,7 +130,7 @@ function expireLargest(database: Database, { maxBytes, now }: Expiry): Promise<s
 }
 
 /** Marks artifacts as deleted like `markGone`, and records that their files are to be removed. */
-async function expire(queries: Queries, some: readonly string[], now: number): Promise<string[]> {
+export async function expire(queries: Queries, some: readonly string[], now: number): Promise<string[]> {
   const names = await withOthers(queries, some);
   // This precedes the deletion of rows, so that a crash in between leaves the file to be removed, not forgotten.
   await queries.run('INSERT INTO removals (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING', [names]);

@@ -4,7 +4,7 @@
  * flight → queue limit → credits. A rejection writes nothing, so it never binds its idempotency key.
  */
 import type { CaptureData } from '../../contract/capture-data.js';
-import { CaptureError, type StoredError, toStoredError } from '../../contract/capture-error.js';
+import { CaptureError, jobCanceled, type StoredError, toStoredError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { asksForSeveral } from '../../contract/page-loads.js';
 import { periodEnd } from '../../contract/pricing.js';
@@ -25,8 +25,9 @@ export function cacheDigestOf(vault: Vault, { cacheIdentity }: Pick<NewJob, 'cac
 /** Answers a submission whose idempotency key belongs to a known job. */
 export function answerKnown(vault: Vault, job: NewJob, known: FoundJob): Acceptance {
   const sameKey = known.keyId === job.keyId;
-  if (!sameKey || !vault.matches('identity', job.identity, known.identityDigest))
-    return { kind: 'conflict', jobId: known.id, sameKey };
+  const isRemoved = known.removedAt !== null;
+  if (!sameKey || isRemoved || !vault.matches('identity', job.identity, known.identityDigest))
+    return { kind: 'conflict', jobId: known.id, sameKey, isRemoved };
   return { kind: 'replayed', job: toSnapshot(known) };
 }
 
@@ -125,6 +126,22 @@ export const CRASHED = JSON.stringify(
 );
 /** StoredError, as JSON, of a job whose order cannot be decrypted. It fails, so that it does not block the queue. */
 export const UNREADABLE = JSON.stringify(toStoredError(new Error('the order cannot be opened')));
+
+/** StoredError, as JSON, of a job that its caller has canceled. */
+export const CANCELED = JSON.stringify(toStoredError(jobCanceled()));
+/** The outcome under which canceled jobs are counted. */
+export const CANCELED_OUTCOME = 'canceled';
+
+/** What is left of the result of an ended job that is removed. */
+export function emptiedResult({ data }: Pick<JobRow, 'data'>): Pick<JobRow, 'data' | 'error'> {
+  return data === null ? { data, error: '{}' } : { data: '{}', error: null };
+}
+
+/** Names the artifacts that a job refers to first: its picture, or that of the page that it failed on. */
+export function firstArtifactOf({ artifactName, error }: Pick<JobRow, 'artifactName' | 'error'>): string | null {
+  const { details } = JSON.parse(error ?? '{}') as Partial<StoredError>;
+  return artifactName ?? (typeof details?.artifact === 'string' ? details.artifact : null);
+}
 
 /** The fields of a job that a claim needs, with the number of attempts before it. */
 type Claimable = Pick<

@@ -150,7 +150,7 @@ function enter(sql: Sql, vault: Vault, { job, rules, digests, source }: Entry): 
 
 const INSERTED = `id, account_id, key_id, request_id, mode, state, lane, idempotency_key, identity_digest, cache_digest, timeout_ms, leader_id,
   attempts_made, attempt_budget, enqueued_at, due_at, first_claimed_at, claimed_at, booked_ms, lease_expires_at, worker_id, progress,
-  webhook_url, ended_at, rendered_at, artifact_name, data, error, traceparent, url`;
+  webhook_url, ended_at, rendered_at, artifact_name, data, error, traceparent, url, removed_at`;
 /** Its parameters are the fields of `newJobRow`, in their order. */
 const INSERT_JOB = `INSERT INTO jobs (${INSERTED}) VALUES (${INSERTED.split(',').map((_, i) => `$${i + 1}`)})`;
 

@@ -232,8 +232,8 @@ function endedEarlier(sql: Sql, { id, workerId, attempt }: Claim, ending: Ending
 }
 
 /**
- * Ends the next slice of an ended job's followers with the same result. After a failure, followers with a longer timeout continue: the
- * first of them renders for the others. Runs inside the caller's transaction.
+ * Ends the next slice of an ended job's followers with the same result. After a failure, followers with a longer timeout continue, and
+ * after a removal all of them: the first renders for the others. Runs inside the caller's transaction.
  * @returns the ended jobs
  */
 export function endFollowers(sql: Sql, leader: JobRow): EndedJob[] {
@@ -249,7 +249,8 @@ export function endFollowers(sql: Sql, leader: JobRow): EndedJob[] {
   const ended: EndedJob[] = [];
   const deadline = performance.now() + SLICE_MS;
   for (const follower of followersOf(sql, leader.id, SLICE_FOLLOWERS)) {
-    if (state === 'failed' && follower.timeoutMs > leader.timeoutMs) continueFollower(sql, leader, follower);
+    if (leader.removedAt !== null || (state === 'failed' && follower.timeoutMs > leader.timeoutMs))
+      continueFollower(sql, leader, follower);
     else {
       endFollower(sql, leader, { follower, ending });
       ended.push(endWithEffects(sql, follower, ending));
@@ -286,10 +287,14 @@ function continueFollower(sql: Sql, from: JobRow, follower: JobRow): void {
   if (next !== null && follower.lane === 'prioritized') promote(sql, next);
 }
 
-function endWithEffects(sql: Sql, row: JobRow, { state, now, error }: Ending): EndedJob {
+export function endWithEffects(
+  sql: Sql,
+  row: JobRow,
+  { state, now, error, outcome }: Pick<Ending, 'state' | 'now' | 'error'> & { outcome?: string },
+): EndedJob {
   // secure_delete overwrites the bytes of the order.
   sql.run('DELETE FROM orders WHERE job_id = $1', [row.id]);
-  countOutcome(sql, row.accountId, periodOf(now), outcomeOf(state, error));
+  countOutcome(sql, row.accountId, periodOf(now), outcome ?? outcomeOf(state, error));
   endCredits(sql, row.id, state === 'completed' ? 'settled' : 'released');
   const hasWebhook = row.webhookUrl !== null && announceDelivery(sql, row.id, { event: eventOf(state), now });
   return toEnded(row, { state, hasWebhook });

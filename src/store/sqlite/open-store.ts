@@ -54,6 +54,7 @@ import {
 import { DatabaseIntegrity, refuseReplaced } from './integrity.js';
 import { claimNextJob, endFollowers, endJob, isFollowed, recover, release, retryLater } from './jobs.js';
 import { charge, countersOf, countQueued, isPaused, queueStatus, settlement } from './ledger.js';
+import { removeJob } from './remove-job.js';
 import {
   databaseSize,
   deleteJobs,
@@ -269,6 +270,7 @@ function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobSto
           )
           .map((leader) => leader.id),
       ),
+    removeJob: (id, keyId, now) => writer.run(() => removeJob(sql, id, keyId, now)),
     retryLater: (claim, dueAt, now, begunAt) => writer.run(() => retryLater(sql, claim, { dueAt, now, begunAt })),
     release: (claim) => writer.run(() => release(sql, claim)),
     recover: (recovery) => writer.run(() => recover(sql, recovery)),

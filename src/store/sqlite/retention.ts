@@ -69,6 +69,20 @@ function expireSlice(sql: Sql, rules: Parameters<RetentionStore['expireArtifacts
   return expired;
 }
 
+/** Deletes the pictures of a removed job, unless another job or a watch has them. @returns their names */
+export function expireWith(sql: Sql, first: string, now: number): string[] {
+  const isKept = sql.one(
+    `SELECT 1 FROM jobs WHERE artifact_name = $1 AND removed_at IS NULL
+      UNION ALL SELECT 1 FROM artifacts WHERE (name = $1 OR first_name = $1) AND watch_run IS NOT NULL LIMIT 1`,
+    [first],
+  );
+  if (isKept !== null) return [];
+  const names = markGone(sql, first, now).map(({ name }) => name);
+  for (const name of names) removeLater(sql, name);
+  sql.run(`UPDATE artifacts SET data = '{}' WHERE name = $1`, [first]);
+  return names;
+}
+
 const EXPIRABLE = 'SELECT name, bytes, created_at FROM artifacts WHERE gone_at IS NULL';
 
 export function picturesBytes(sql: Sql): number {
