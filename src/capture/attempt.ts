@@ -57,11 +57,16 @@ export interface Kept {
   artifact: string;
   /** Names of several pictures, the first included, in the order of the rendering's. */
   artifacts?: readonly string[];
+  /** Name of the stored HTML of the document, if it was asked for. */
+  html?: string | undefined;
   durationMs: number;
 }
 
 /** Builds the result of a capture that was rendered rather than found in the cache. */
-export function toCaptureData(rendering: Rendering, { options, artifact, artifacts, durationMs }: Kept): CaptureData {
+export function toCaptureData(
+  rendering: Rendering,
+  { options, artifact, artifacts, html, durationMs }: Kept,
+): CaptureData {
   return {
     url: shownUrl(options),
     ...withNotes(keepFinalUrl(rendering.finalUrl), rendering),
@@ -80,6 +85,8 @@ export function toCaptureData(rendering: Rendering, { options, artifact, artifac
       ? {}
       : { captures: rendering.captures.map((one, index) => toNamed(one, artifacts?.[index] ?? '')) }),
     inspection: rendering.inspection,
+    ...(rendering.extraction === undefined ? {} : { extraction: rendering.extraction }),
+    ...(html === undefined ? {} : { htmlArtifact: html }),
     ...(rendering.response === undefined ? {} : { response: rendering.response }),
   };
 }

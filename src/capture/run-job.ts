@@ -215,7 +215,9 @@ async function storeRendering(
       throw new CaptureError({ code: 'internal_error', message: refusal, cause: error });
     });
   const artifact = await putOne(rendering);
-  const further = await putFurther(deps, rendering.captures?.slice(1) ?? [], { putOne, first: artifact });
+  const document = rendering.html === undefined ? [] : [{ content: rendering.html, format: 'html' as const }];
+  const files = [...(rendering.captures?.slice(1) ?? []), ...document];
+  const further = await putFurther(deps, files, { putOne, first: artifact });
   const names = [artifact, ...further].map(({ name }) => name);
   const durationMs = Math.round(performance.now() - startedAt);
   const uploadStart = performance.now();
@@ -230,6 +232,7 @@ async function storeRendering(
     options: job.options,
     artifact: artifact.name,
     artifacts: names,
+    html: rendering.html === undefined ? undefined : names.at(-1),
     durationMs,
   });
   const capture = {

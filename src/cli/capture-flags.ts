@@ -145,6 +145,7 @@ function toFlag(field: Field): Flag {
     case 'string':
       return plain(option(' <text>'));
     case 'record':
+      if (field.item !== null) break;
       return plain(new Option(`${short}, --header <name: value>`, help).argParser(collectHeader));
     case 'union':
       if (field.item !== null) return plain(option(' <n|list>').argParser(numberOrList));

@@ -1,26 +1,35 @@
 import { type CaptureData, type Inspection, toWireCaptureData } from '../contract/capture-data.js';
+import type { Extraction } from '../contract/extract.js';
 import type { PageElement, PageFacts } from '../contract/page-facts.js';
 import { printable } from './operator-error.js';
-import { pathOfPicture } from './picture-file.js';
+import { pathOfHtml, pathOfPicture } from './picture-file.js';
 
 export interface Captured {
   /** Path of the written file; null for standard output. */
   file: string | null;
+  /** Whether the HTML of the document was written beside it. */
+  hasHtml: boolean;
   data: Omit<CaptureData, 'artifact'>;
 }
 
 /** Builds the JSON that `--json` prints: the API's CaptureData with `file` in place of `cdn_url`. */
-export function toJsonReport({ file, data }: Captured): Record<string, unknown> {
+export function toJsonReport({ file, hasHtml, data }: Captured): Record<string, unknown> {
   const { cdn_url: _none, captures, ...facts } = toWireCaptureData({ ...data, artifact: '' }, '');
   const files = captures?.map((one, index) => ({
     ...one,
     file: file === null ? null : pathOfPicture(file, one, index),
   }));
-  return { ok: true, file, ...facts, ...(files === undefined ? {} : { captures: files }) };
+  return {
+    ok: true,
+    file,
+    ...facts,
+    ...(files === undefined ? {} : { captures: files }),
+    ...(hasHtml && file !== null ? { html_file: pathOfHtml(file) } : {}),
+  };
 }
 
 /** Describes the capture in one line of text, with a further line for each warning, and one if the picture is truncated. */
-export function describeCapture({ file, data }: Captured): string {
+export function describeCapture({ file, hasHtml, data }: Captured): string {
   const { format, bytes, durationMs, diagnostics, notes } = data;
   const line = `${file ?? 'standard output'}: ${format}, ${describeExtent(data)}, ${describeBytes(bytes)}, ${(durationMs / 1_000).toFixed(1)} s`;
   const cut = diagnostics.truncated ? [`The page is longer than the picture (${diagnostics.stoppedReason}).`] : [];
@@ -29,11 +38,12 @@ export function describeCapture({ file, data }: Captured): string {
     ...cut,
     ...(notes?.warnings ?? []).map(({ message }) => message),
     ...describeFurther({ file, data }),
+    ...(hasHtml && file !== null ? [`${pathOfHtml(file)}: the HTML of the document`] : []),
   ].join('\n');
 }
 
 /** The pictures after the first, one per line. */
-function describeFurther({ file, data }: Captured): string[] {
+function describeFurther({ file, data }: Pick<Captured, 'file' | 'data'>): string[] {
   return (data.captures ?? []).flatMap((one, index) => {
     if (index === 0 || file === null) return [];
     const extent = `${one.width}×${one.height} ${one.format === 'pdf' ? 'CSS px' : 'px'}`;
@@ -51,6 +61,11 @@ function describeExtent({
   // The sections of a rasterised PDF are not its pages, which all have the height of the first.
   const pages = algorithm === 'native' ? sections : Math.max(1, Math.ceil((scrollHeight - 1) / height));
   return `${pages} ${pages === 1 ? 'page' : 'pages'} of ${width}×${height} px`;
+}
+
+/** The extracted values as JSON. */
+export function describeExtraction({ values }: Extraction): string {
+  return printable(`${JSON.stringify(values, null, 2)}\n`);
 }
 
 /** Formats the inspection as plain text. `--json` has all of it. */

@@ -48,11 +48,12 @@ export async function captureTarget(engine: Engine, order: TargetOrder, how: Cap
   await using server = await servePage(page, { zone, trusted: network.trusted });
   const local = localPassage(network, server.hosts, server.refused);
   try {
-    const { data, ...files } = await engine.capture(
+    const { data, html, ...files } = await engine.capture(
       { ...options, url: server.url },
       { ...how, local: { ...local, onRead: server.onRead } },
     );
-    return { ...files, data: withPublicAddress(data, server) };
+    const shownHtml = html && Buffer.from(server.publicText(Buffer.from(html).toString()));
+    return { ...files, html: shownHtml, data: withPublicAddress(data, server) };
   } catch (error) {
     throw error instanceof CaptureError ? withPublicName(error, server.host, name) : error;
   } finally {
@@ -108,6 +109,7 @@ function withPublicAddress(data: EngineCapture['data'], server: PageServer): Eng
     ...data,
     url: shown(data.url),
     finalUrl: shown(data.finalUrl).replace(/^about:html\/$/, 'about:html'),
+    ...(data.extraction === undefined ? {} : { extraction: withTexts(data.extraction, shown) }),
     inspection: data.inspection && {
       markdown: shown(data.inspection.markdown),
       accessibleTree: shown(data.inspection.accessibleTree),

@@ -6,11 +6,17 @@ import { printedOnPaper } from '../contract/pdf-schema.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
 import { addCaptureFlags, parseRequest, readCaptureFlags } from './capture-flags.js';
 import { captureOnServer, describePicture } from './capture-on-server.js';
-import { type Captured, describeCapture, describeInspection, toJsonReport } from './capture-report.js';
+import {
+  type Captured,
+  describeCapture,
+  describeExtraction,
+  describeInspection,
+  toJsonReport,
+} from './capture-report.js';
 import { type CaptureTarget, readTarget } from './capture-target.js';
 import { LOCAL_PAGE } from './capture-target-page.js';
 import { printable, say, toErrorObject, UsageError } from './operator-error.js';
-import { checkWritable, defaultName, readFormat, withFormat } from './picture-file.js';
+import { checkWritable, defaultName, pathOfHtml, readFormat, withFormat } from './picture-file.js';
 import { type CaptureOrder, readStdin, runCapture } from './run-capture.js';
 import { addSettings, CAPTURE_SETTINGS, readSettings } from './settings-flags.js';
 
@@ -133,7 +139,10 @@ async function readOrder(text: string | undefined, flags: CaptureFlags, command:
   const options = parseRequest(body);
   const force = flags.force === true;
   const file = flags.output === '-' ? null : (flags.output ?? defaultName(target, options.url, options.format));
-  if (file !== null) await checkWritable(file, force);
+  if (file !== null) {
+    await checkWritable(file, force);
+    if (options.saveHtml && flags.server === undefined) await checkWritable(pathOfHtml(file), force);
+  } else if (options.saveHtml) throw new UsageError('The HTML is written beside the picture. Name a file with -o.');
   else if (asksForSeveral(options))
     throw new UsageError('Several pictures are not written to standard output. Name a file with -o.');
   else if (process.stdout.isTTY)
@@ -166,8 +175,9 @@ function hasDocuments(command: Command): boolean {
 
 /** Prints the other results after the picture has been written. Remarks go to standard error. */
 function report(captured: Captured): void {
-  const { inspection } = captured.data;
+  const { inspection, extraction } = captured.data;
   say(printable(describeCapture(captured)));
-  if (inspection === null) return;
-  (captured.file === null ? process.stderr : process.stdout).write(describeInspection(inspection));
+  const output = captured.file === null ? process.stderr : process.stdout;
+  if (extraction !== undefined) output.write(describeExtraction(extraction));
+  if (inspection !== null) output.write(describeInspection(inspection));
 }

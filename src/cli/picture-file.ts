@@ -138,15 +138,29 @@ export function pathOfPicture(
   return index === 0 ? output : join(dirname(output), `${basename(output, extname(output))}-${name}.${format}`);
 }
 
+/** The path of the document's HTML, beside the picture. */
+export function pathOfHtml(output: string): string {
+  return join(dirname(output), `${basename(output, extname(output))}.html`);
+}
+
 /**
- * Writes the pictures after the first beside it.
+ * Writes the pictures after the first beside it, and the HTML of the document.
  * @throws OperatorError as writePicture
  */
 export async function writeFurther(
   output: string,
-  { contents, captures }: { contents: readonly Uint8Array[]; captures: readonly { name: string; format: string }[] },
+  {
+    contents,
+    captures,
+    html,
+  }: {
+    contents: readonly Uint8Array[];
+    captures: readonly { name: string; format: string }[];
+    html: Uint8Array | null;
+  },
   force: boolean,
 ): Promise<void> {
+  if (html !== null) await writePicture(pathOfHtml(output), html, force);
   for (const [index, picture] of captures.entries()) {
     const content = contents[index];
     if (index > 0 && content !== undefined) await writePicture(pathOfPicture(output, picture, index), content, force);

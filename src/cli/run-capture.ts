@@ -42,13 +42,13 @@ export async function runCapture(order: CaptureOrder): Promise<Captured> {
   const { file, force, target } = order;
   const page = await localPageOf(target, readStdin);
   const began = performance.now();
-  const { content, contents, data } = await render(order, page);
+  const { content, contents, html, data } = await render(order, page);
   if (file === null) process.stdout.write(content);
   else {
     await writePicture(file, content, force);
-    await writeFurther(file, { contents, captures: data.captures ?? [] }, force);
+    await writeFurther(file, { contents, captures: data.captures ?? [], html }, force);
   }
-  return { file, data: { ...data, durationMs: Math.round(performance.now() - began) } };
+  return { file, hasHtml: html !== null, data: { ...data, durationMs: Math.round(performance.now() - began) } };
 }
 
 /** Captures without writing the picture anywhere. */

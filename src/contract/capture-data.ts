@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { count, flag, list, number, object, text, whole } from './described.js';
+import { type Extraction, extractionSchema } from './extract.js';
 import { type CamelNames, snakeNames } from './field-rules.js';
 import { INSPECTION_LIMIT_CHARS, URL_MAX_BYTES } from './limits.js';
 import { type PageElement, type PageFacts, pageElementsSchema, pageFactsSchema } from './page-facts.js';
@@ -65,7 +66,18 @@ export interface CaptureNotes {
 /** Width and height are output px (PDF: CSS px of its first page). */
 export interface CaptureData
   extends CamelNames<
-    Omit<Wire, 'data_url' | 'cdn_url' | 'render_diagnostics' | 'diagnostics' | 'captures' | 'upload' | 'inspection'>
+    Omit<
+      Wire,
+      | 'data_url'
+      | 'cdn_url'
+      | 'html_url'
+      | 'render_diagnostics'
+      | 'diagnostics'
+      | 'captures'
+      | 'upload'
+      | 'inspection'
+      | 'extract'
+    >
   > {
   /** `<name>.<ext>` under /artifacts; the URL is built when it is sent. */
   artifact: string;
@@ -77,6 +89,10 @@ export interface CaptureData
   /** All pictures, the first included; absent if the request asks for one. */
   captures?: NamedCapture[];
   inspection: Inspection | null;
+  /** Absent without `extract`. */
+  extraction?: Extraction;
+  /** The name of the file with the document's HTML, as `artifact`; absent without `save_html`. */
+  htmlArtifact?: string;
   /** The response of the page's document; `status` is null without one. Present only with the option `document`, and not on the wire. */
   response?: { status: number | null };
 }
@@ -237,6 +253,15 @@ export const captureDataSchema = z
       description: 'all pictures, the first included, if the request has `captures`, `viewports` or `color_schemes`',
       'x-stillframe-extension': true,
     }),
+    extract: extractionSchema
+      .optional()
+      .meta({ description: 'the values that `extract` has read from the page', ...EXTENSION }),
+    html_url: text(
+      'download location of the HTML of the document, with `save_html`',
+      'https://shots.example.com/artifacts/2Bq8zLw1XfTn0cVdPe7RsA.txt',
+    )
+      .optional()
+      .meta(EXTENSION),
     inspection: object('the text of the page and facts about it, with `inspect_page`', {
       markdown: z
         .string()
@@ -273,6 +298,8 @@ export function toWireCaptureData(data: CaptureData, publicBase: string): Wire {
     captures,
     upload,
     inspection,
+    extraction,
+    htmlArtifact,
     response: _response,
     ...others
   } = data;
@@ -286,6 +313,8 @@ export function toWireCaptureData(data: CaptureData, publicBase: string): Wire {
     ...(notes === undefined ? {} : { diagnostics: toWireNotes(notes) }),
     ...(upload === undefined ? {} : { upload: snakeNames(upload) }),
     ...(inspection === null ? {} : { inspection: toWireInspection(inspection) }),
+    ...(extraction === undefined ? {} : { extract: { ...extraction, untrusted_content: true as const } }),
+    ...(htmlArtifact === undefined ? {} : { html_url: `${publicBase}/artifacts/${htmlArtifact}` }),
   };
 }
 

@@ -54,6 +54,8 @@ export const FIELD_LABELS: Readonly<Record<string, string>> = {
   cache_ttl: 'Accept a stored picture this old',
   store: 'Store the picture',
   inspect_page: 'Read the page',
+  extract: 'Values to read',
+  save_html: 'Save the HTML',
   webhook: 'Webhook',
   'webhook.url': 'Webhook address',
   'webhook.secret': 'Webhook secret',

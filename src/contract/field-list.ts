@@ -25,7 +25,7 @@ export interface Field extends Partial<FieldMeta> {
   choices: readonly string[];
   /** The members of an object, or of a union's object form. */
   members: readonly Field[];
-  /** The entries of a list, or of a union's list form; null for other types. */
+  /** The entries of a list, of a union's list form, or of a record of objects; null for other types. */
   item: Field | null;
 }
 
@@ -75,8 +75,8 @@ function describe(name: string, schema: z.ZodType, inherited: z.GlobalMeta): Fie
   } = { ...inherited, ...meta };
   const { group, links } = own;
   const passedOn = { group, ...(links === undefined ? {} : { links }) };
-  const list = formsOf(inner).find((form) => form instanceof z.ZodArray);
-  const item = list === undefined ? null : describe(name, list.element as z.ZodType, passedOn);
+  const list = formsOf(inner).find((form) => form instanceof z.ZodArray)?.element ?? entriesOf(inner);
+  const item = list === undefined ? null : describe(name, list as z.ZodType, passedOn);
   return {
     ...(own as Partial<FieldMeta>),
     name,
@@ -114,6 +114,11 @@ function shapeOf(schema: z.ZodType): object {
 
 function literalsOf(schema: z.ZodType): string[] {
   return formsOf(schema).flatMap((form) => (form instanceof z.ZodLiteral ? [...form.values].map(String) : []));
+}
+
+/** The schema of a record's entries if they are objects; those of texts are names and values. */
+function entriesOf(schema: z.ZodType): unknown {
+  return schema instanceof z.ZodRecord && schema.valueType instanceof z.ZodObject ? schema.valueType : undefined;
 }
 
 /** The alternatives of a union, or else the schema itself. */

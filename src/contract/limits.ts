@@ -136,6 +136,12 @@ export const CONSOLE_MAX_ITEMS = 20;
 export const SHIFTED_MAX_ITEMS = 5;
 /** All links, and all elements, each. */
 export const FACT_LIST_MAX_CHARS = 40_000;
+/** `extract`: its rules, the matches of each, the characters of one value and of all, and the cells of a table. */
+export const EXTRACT_RULES_MAX = 100;
+export const EXTRACT_MATCHES_MAX = 500;
+export const EXTRACT_VALUE_MAX_CHARS = 20_000;
+export const EXTRACT_MAX_CHARS = 200_000;
+export const EXTRACT_TABLE_MAX = { rows: 1_000, columns: 100 } as const;
 /** `steps`, and what one of them may hold. */
 export const STEPS_MAX_ITEMS = 50;
 export const STEP_SELECTOR_MAX_CHARS = 4_096;

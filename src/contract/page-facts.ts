@@ -23,6 +23,13 @@ export const TWITTER_NAME = /^twitter:[\w:.-]+$/;
 /** `e12-` and what the element is (its role and name), and where. */
 export const REF_PATTERN = /^e\d{1,3}-[0-9a-z]{7}-[0-9a-z]{7}$/;
 
+export const pageBoxSchema = object('in CSS px of the page, as for `clip`', {
+  x: number('left edge', 40),
+  y: number('top edge', 320),
+  width: z.number().min(0).meta({ description: 'width', example: 160 }),
+  height: z.number().min(0).meta({ description: 'height', example: 44 }),
+});
+
 /** Facts that the document itself states. */
 export const documentFactsSchema = z.object({
   title: text('title of the document', 'Tea – Shop'),
@@ -172,12 +179,7 @@ export const pageElementsSchema = z
         .meta({ description: 'names the element in a later request', example: 'e12-0k3f9a2-1m07qzb' }),
       role: word('what it is', 'button'),
       name: elementName('what it is called', 'Add to basket'),
-      box: object('in CSS px of the page, as for `clip`', {
-        x: number('left edge', 40),
-        y: number('top edge', 320),
-        width: z.number().min(0).meta({ description: 'width', example: 160 }),
-        height: z.number().min(0).meta({ description: 'height', example: 44 }),
-      }),
+      box: pageBoxSchema,
       selector: limitedText(limits.ELEMENT_SELECTOR_MAX_CHARS)(
         'a selector of the element, as for the field `selector`',
         '#add',

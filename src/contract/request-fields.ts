@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { isOpaqueColor } from './css-color.js';
 import { DEVICE_NAMES } from './device-presets.js';
 import { withDocumentRules } from './document-schema.js';
+import { extractSchema } from './extract.js';
 import { forbiddenHeader, hasLineBreak, isLocale, isTimezone, limited } from './field-rules.js';
 import * as limits from './limits.js';
 import { cookieSchema, storageStateSchema } from './login-schema.js';
@@ -780,6 +781,24 @@ export const requestFields = {
         'draw numbered boxes around the elements that can be acted on; needs `inspect_page`, whose `elements` have the same numbers',
       links: false,
       mcp: 'draw numbered boxes around the elements that can be acted on, and list them with refs, roles, names and boxes',
+      ...EXTENSION,
+    }),
+  extract: extractSchema.optional().meta({
+    group: 'Output',
+    description:
+      'values to read from the page at the moment of the picture, by names of your own: each with the `selector` of an element and the `type` of the value',
+    example: { price: { selector: '.price', type: 'number' } },
+    links: false,
+    mcp: true,
+    ...EXTENSION,
+  }),
+  save_html: z
+    .boolean()
+    .default(false)
+    .meta({
+      group: 'Output',
+      description: 'also store the HTML of the document at the moment of the picture, as the text file `data.html_url`',
+      links: false,
       ...EXTENSION,
     }),
   resize: resize()

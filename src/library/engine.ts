@@ -46,6 +46,8 @@ export interface EngineCapture {
   content: Uint8Array;
   /** The pictures of `data.captures`, in their order; none if the request asks for one. */
   contents: Uint8Array[];
+  /** The document's HTML; null without `save_html`. */
+  html: Uint8Array | null;
   data: Omit<CaptureData, 'artifact'>;
 }
 
@@ -119,7 +121,8 @@ export class Engine implements AsyncDisposable {
           artifact: '',
           durationMs: Math.round(performance.now() - began),
         });
-        return { content: rendering.content, contents: (rendering.captures ?? []).map(({ content }) => content), data };
+        const { content, captures, html = null } = rendering;
+        return { content, contents: (captures ?? []).map((one) => one.content), html, data };
       } catch (error) {
         const next = leftOf(order.options, began) - RETRY_DELAY_MS;
         if (ends.aborted || attempt >= ATTEMPT_BUDGET || !shouldRetry(error, next)) throw error;

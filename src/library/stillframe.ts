@@ -18,13 +18,15 @@ export type CaptureRequest =
   | Omit<CaptureHtmlRequest, 'webhook' | 'upload'>;
 
 /** The API's CaptureData, with the picture itself in `bytes`. */
-export interface Picture extends Omit<CaptureData, 'bytes' | 'cdn_url' | 'data_url' | 'captures'> {
+export interface Picture extends Omit<CaptureData, 'bytes' | 'cdn_url' | 'data_url' | 'html_url' | 'captures'> {
   /** The encoded picture or PDF. */
   bytes: Uint8Array;
   /** Its media type, such as `image/webp`. */
   contentType: string;
   /** All pictures, the first included, if the request has `captures`, `viewports` or `color_schemes`. */
   captures?: NamedPicture[];
+  /** The HTML of the document, as UTF-8, with `save_html`. */
+  html?: Uint8Array;
 }
 
 /** One of several pictures of a capture. */
@@ -100,12 +102,12 @@ async function readOptions(
   return readCapture(request, { tolerate: config.tolerate, allowInsecureTls: config.allowInsecureTls });
 }
 
-async function picture({ content, contents, data }: EngineCapture): Promise<Picture> {
+async function picture({ content, contents, html, data }: EngineCapture): Promise<Picture> {
   const [{ contentTypeOf }, { toWireCaptureData }] = await Promise.all([
     import('../contract/capture-data.js'),
     import('../contract/capture-data.js'),
   ]);
-  const { cdn_url: _none, captures, ...facts } = toWireCaptureData({ ...data, artifact: '' }, '');
+  const { cdn_url: _none, html_url: _nowhere, captures, ...facts } = toWireCaptureData({ ...data, artifact: '' }, '');
   const named = captures?.map((one, index) => ({
     ...one,
     bytes: contents[index] ?? content,
@@ -116,5 +118,6 @@ async function picture({ content, contents, data }: EngineCapture): Promise<Pict
     bytes: content,
     contentType: contentTypeOf(data.format),
     ...(named === undefined ? {} : { captures: named }),
+    ...(html === null ? {} : { html }),
   };
 }

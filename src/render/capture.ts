@@ -63,7 +63,7 @@ export async function capture(deps: RenderDeps, given: RenderOrder, signal: Abor
       options: {
         ...load.options,
         timeout: Math.min(timeout, leftMs),
-        ...(index === 0 ? {} : { inspectPage: false, explain: false }),
+        ...(index === 0 ? {} : { inspectPage: false, explain: false, extract: null, saveHtml: false }),
       },
       onBegin() {
         if (index > 0) return;

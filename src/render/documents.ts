@@ -167,7 +167,7 @@ async function captureDocument(
     timeout: Math.min(options.timeout, leftMs),
     pdf: withoutHeaders({ ...pdf, place }),
     // The facts and the report are those of the first document.
-    ...(index === 0 ? {} : { inspectPage: false, explain: false }),
+    ...(index === 0 ? {} : { inspectPage: false, explain: false, extract: null, saveHtml: false }),
   };
   const how = {
     heldBytes: bytesOf(done),

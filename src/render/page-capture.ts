@@ -3,9 +3,11 @@
 import type { CaptureChanges, CaptureWarning, Inspection } from '../contract/capture-data.js';
 import { CaptureError } from '../contract/capture-error.js';
 import { type ArtifactFormat, type CaptureOptions, shownAddress } from '../contract/capture-request.js';
+import type { Extraction, ExtractRules } from '../contract/extract.js';
 import type { PageLoad } from '../contract/page-loads.js';
 import type { PdfFiles } from '../pdf/pdf-files.js';
 import { type Deadlines, monotonicNow, TIMED_OUT } from './deadlines.js';
+import type { ToMarkdown, ValuesReader } from './inspect/extract.js';
 import type { FactsReader } from './inspect/facts-reader.js';
 import type { EncodeQueue } from './memory.js';
 import { checkPage } from './page/check-page.js';
@@ -41,7 +43,7 @@ import { checkPicture } from './picture/check-picture.js';
 import { scrollToElement } from './picture/element-picture.js';
 import { type ScrollReport, scrollThrough, waitForReaction } from './picture/full-page.js';
 import { isPrinted } from './picture/pdf-picture.js';
-import { type Picture, setDensity } from './picture/region-picture.js';
+import { type Picture, type PictureOrder, setDensity } from './picture/region-picture.js';
 import { endPrint, stopAgain, stopForPictures, withinMotion } from './picture/stop.js';
 import {
   findElements,
@@ -50,6 +52,7 @@ import {
   orView,
   type PictureGroup,
   type PictureToTake,
+  readMarkup,
   type Taken,
   type TakenPicture,
   TakenPictures,
@@ -81,6 +84,10 @@ export interface Rendering extends RenderedPicture {
   changed: CaptureChanges | null;
   egressCountry: string | null;
   inspection: Inspection | null;
+  /** Absent without `extract`. */
+  extraction?: Extraction;
+  /** The document's HTML; absent without `save_html`. */
+  html?: Buffer;
   /** Present only with the option `document`; `status` is null for a document without a response. */
   response?: { status: number | null };
   /** Durations in ms by stage: navigate, run, settle, scroll, stop, shoot, encode. */
@@ -110,6 +117,7 @@ export interface PageCaptureDeps {
   /** STILLFRAME_FFMPEG, which makes mp4. */
   ffmpeg: string | null;
   inspect(session: PageSession, how: { timeoutMs: number }): Promise<Inspection>;
+  toMarkdown: ToMarkdown;
 }
 
 /** Blocks requests and removes consent banners of one page. */
@@ -141,6 +149,9 @@ export class PageCapture {
   readonly #guard: Promise<BlockGuard>;
   /** Null without `inspect_page`. */
   #facts: FactsReader | null = null;
+  /** Null without `extract`. */
+  #values: ValuesReader | null = null;
+  #html: Buffer | null = null;
 
   /** @param heldBytes encoded bytes of earlier loads */
   constructor(
@@ -176,7 +187,20 @@ export class PageCapture {
       return await this.#encode(pictures);
     });
     for (const one of taken) await noting(this.#page, one, () => checkPicture(this.#page, one.picture, one.options));
-    return { ...(await this.#report(taken, shown)), egressCountry };
+    const extraction = await this.#finishValues();
+    const report = await this.#report(taken, shown);
+    return { ...report, ...(extraction === null ? {} : { extraction }), egressCountry };
+  }
+
+  async #finishValues(): Promise<Extraction | null> {
+    const rules = this.#options.extract;
+    if (this.#values === null || rules === null) return null;
+    const { extraction, missing } = await this.deadlines.orEnd(this.#values.finish());
+    if (missing.length > 0) {
+      const { valuesMissing } = await import('./inspect/extract.js');
+      this.#page.tolerance.orThrow(valuesMissing(missing, rules));
+    }
+    return extraction;
   }
 
   /** Prepares everything that must be in place before the navigation, in parallel. */
@@ -214,6 +238,7 @@ export class PageCapture {
       waitForFunction: condition,
       inspectPage,
       annotate,
+      extract,
     } = this.#options;
     if (customJs !== null) await whileTimePasses(page, runCustomJs(page, customJs));
     if (steps.length > 0) {
@@ -228,6 +253,7 @@ export class PageCapture {
     if (selector !== null) await whileTimePasses(page, waitForSelector(page, selector));
     if (condition !== null) await waitForFunction(page, condition);
     if (inspectPage) this.#facts = await openFacts(page, annotate);
+    if (extract !== null) this.#values = await openValues(page, extract, this.deps.toMarkdown);
   }
 
   /** Takes the pictures again if the page navigated to another document meanwhile. */
@@ -362,7 +388,7 @@ export class PageCapture {
           pdfs: deps.pdfs,
           animation,
           index: picture.index,
-          arranged: this.#arrangedOf(picture),
+          arranged: await this.#beginPicture(picture, deadline),
         };
         const shot = takePicture(page, options, { ...how, ...(this.#several ? { onShot } : {}) });
         await pictures.add(picture, orView(page, picture, shot, how));
@@ -377,10 +403,25 @@ export class PageCapture {
     await this.#facts?.clear();
   }
 
-  /** Elements that can be acted on are listed as they are in the first picture. */
-  #arrangedOf({ place, index = 0 }: PictureToTake) {
-    const facts = place === 0 && index === 0 ? this.#facts : null;
-    return facts === null ? undefined : facts.readElements.bind(facts);
+  /**
+   * What belongs to the moment of the first picture: its document, and elements and values as they are in it. The page itself is arranged for
+   * no picture that is printed or moves.
+   * @returns called once the page is arranged for its picture
+   */
+  async #beginPicture(
+    { place, index = 0, options }: PictureToTake,
+    deadline: number,
+  ): Promise<PictureOrder['arranged']> {
+    const [facts, values] = [this.#facts, this.#values];
+    if (place !== 0 || index !== 0) return undefined;
+    if (this.#options.saveHtml) this.#html = await readMarkup(boundedPage(this.session, deadline));
+    const isArranged = options.format !== 'pdf' && options.animate === null && options.document !== 'html';
+    if (!isArranged) await values?.read();
+    if (facts === null && (values === null || !isArranged)) return undefined;
+    return async (area) => {
+      await facts?.readElements(area);
+      if (isArranged) await values?.read();
+    };
   }
 
   async #encode(pictures: TakenPictures): Promise<Taken> {
@@ -388,7 +429,7 @@ export class PageCapture {
     return await this.deadlines.orEnd(pictures.all());
   }
 
-  async #report(taken: Taken, shown: DocumentState): Promise<Omit<Rendering, 'egressCountry'>> {
+  async #report(taken: Taken, shown: DocumentState): Promise<Omit<Rendering, 'egressCountry' | 'extraction'>> {
     const page = this.#page;
     const { session, deadlines, deps, order, times } = this;
     const options = this.#options;
@@ -425,6 +466,7 @@ export class PageCapture {
       changed,
       diagnostics,
       inspection,
+      ...(this.#html === null ? {} : { html: this.#html }),
       ...((options.document ?? null) === null ? {} : { response: { status: shown.response?.status ?? null } }),
       timings: timingsOf(stages),
     };
@@ -457,6 +499,11 @@ function browserNotReady({ timeout }: Deadlines): CaptureError {
     message: `The browser was not ready for the page within \`timeout\` (${timeout} ms). It may be busy with other pages.`,
     details: { waited_for: 'browser' },
   });
+}
+
+async function openValues(page: OpenPage, rules: ExtractRules, toMarkdown: ToMarkdown): Promise<ValuesReader> {
+  const { ValuesReader } = await import('./inspect/extract.js');
+  return new ValuesReader(page, rules, toMarkdown);
 }
 
 /** Other captures do not load what reads facts. */

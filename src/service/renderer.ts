@@ -85,6 +85,7 @@ export class Renderer implements AsyncDisposable {
       animations: new EncodeQueue(builtFile('picture-thread.js')),
       ffmpeg: config.ffmpeg,
       inspect: (session, how) => inspect(session, { ...how, worker: markdown }),
+      toMarkdown: (source, timeoutMs) => markdown.convert(source, timeoutMs),
       log,
     };
     return new Renderer({ pool, blocker, markdown }, deps);

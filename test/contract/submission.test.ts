@@ -269,6 +269,7 @@ const NEEDS: Record<string, Record<string, unknown>> = {
   max_height: { full_page: true },
   mask_color: { mask: ['p'] },
   annotate: { inspect_page: true },
+  'extract.attribute': { type: 'attribute' },
   'captures.limit': { selector_all: 'p' },
   'captures.padding': { selector: 'p' },
   'captures.full_width': { full_page: true },
@@ -303,6 +304,8 @@ const VALUES: Record<string, [unknown, unknown]> = {
   'pdf.page_ranges': ['1', '2'],
   'pdf.conformance': ['pdf/a-2b', 'pdf/a-2u'],
   'fail_if_resources_fail.hosts': [['example.com'], ['example.org']],
+  extract: [undefined, { price: { selector: '.price' } }],
+  'extract.type': ['text', 'number'],
   'captures.clip': [undefined, { x: 0, y: 0, width: 10, height: 10 }],
 };
 
@@ -323,6 +326,7 @@ function bodyWith(name: string, value: unknown): Record<string, unknown> {
   const [outer = '', member] = name.split('.');
   const { type, example } = findField([outer]) ?? expect.fail();
   if (member === undefined) return { ...URL_ONLY, ...NEEDS[name], [name]: value };
+  if (type === 'record') return { ...URL_ONLY, [outer]: { value: { selector: 'p', ...NEEDS[name], [member]: value } } };
   const inner = {
     ...(type === 'array' ? (outer === 'cookies' ? Object(example)[0] : NEEDS[name]) : example),
     [member]: value,

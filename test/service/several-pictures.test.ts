@@ -19,11 +19,13 @@ site.route('/several', (_request, response) => html(response, PAGE));
 const url = site.url('/several');
 
 describe('several pictures in one job', () => {
-  it('are told by the submission and the job, downloaded, charged together, and answered from the cache', async () => {
+  it('are told with the values and the HTML of their page by the submission and the job, downloaded, charged together, and answered from the cache', async () => {
     const credits = async () => (await service.get('/v1/usage')).body.data.credits as number;
     const loads = () => site.hits.filter(({ path }) => path === '/several').length;
     const creditsBefore = await credits();
-    const { status, headers, body } = await service.post({ ...SMALL, url, captures: CAPTURES });
+    const extract = { words: { selector: 'h1' }, red: { selector: '#red', type: 'attribute', attribute: 'id' } };
+    const request = { ...SMALL, url, captures: CAPTURES, extract, save_html: true };
+    const { status, headers, body } = await service.post(request);
     expect(status).toBe(200);
     const { data } = body;
     const named: { name: string; format: string; width: number; height: number; bytes: number; cdn_url: string }[] =
@@ -40,9 +42,17 @@ describe('several pictures in one job', () => {
       expect(content.byteLength).toBe(bytes);
       expect(await sharp(content).metadata()).toMatchObject({ width, height });
     }
+    expect(data.extract).toMatchObject({
+      values: { words: { value: 'Words', box: { x: 0 } }, red: { value: 'red' } },
+      untrusted_content: true,
+    });
+    const document = await fetch(data.html_url);
+    expect(document.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect(await document.text()).toContain('<h1>Words</h1>');
     expect((await service.get(`/v1/jobs/${headers.get('x-job-id')}`)).body.data.result.data).toEqual(data);
-    const again = await service.post({ ...SMALL, url, captures: CAPTURES });
-    expect(again.body.data).toMatchObject({ cached: true, captures: data.captures });
+    const again = await service.post(request);
+    const { captures, extract: values, html_url } = data;
+    expect(again.body.data).toMatchObject({ cached: true, captures, extract: values, html_url });
     expect([(await credits()) - creditsBefore, loads()]).toEqual([4, 1]);
   });
 });

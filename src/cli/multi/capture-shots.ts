@@ -196,10 +196,14 @@ async function captureHere(shot: Shot, { engine, zone, network, signal, say }: L
   const onRefused = (line: string) => say(printable(`${name}: ${line}`));
   const began = performance.now();
   const parts = { page, name, options, zone, network, onMissing, onRefused };
-  const { content, contents, data } = await captureTarget(engine, parts, { signal });
+  const { content, contents, html, data } = await captureTarget(engine, parts, { signal });
   await writePicture(path, content, true);
-  await writeFurther(path, { contents, captures: data.captures ?? [] }, true);
-  const captured = { file: output, data: { ...data, durationMs: Math.round(performance.now() - began) } };
+  await writeFurther(path, { contents, captures: data.captures ?? [], html }, true);
+  const captured = {
+    file: output,
+    hasHtml: html !== null,
+    data: { ...data, durationMs: Math.round(performance.now() - began) },
+  };
   return { description: describeCapture(captured), facts: toJsonReport(captured) };
 }
 

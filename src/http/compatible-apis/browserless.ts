@@ -26,7 +26,7 @@ const REFUSED = {
   '/function':
     'Scripts that drive a browser are not run here: use `addScriptTag`, or the `steps` of POST /v1/screenshot.',
   '/download': 'Downloads are not kept here.',
-  '/scrape': 'Elements are not listed here: use `inspect_page` of POST /v1/screenshot, or read the answer of /content.',
+  '/scrape': 'Elements are not listed here: use `extract` of POST /v1/screenshot, or read the answer of /content.',
   '/performance':
     'Pages are not audited here: use `inspect_page` of POST /v1/screenshot, which has the times of the page.',
 };

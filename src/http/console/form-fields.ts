@@ -54,6 +54,7 @@ function kindOf({ type, writeOnly, form, item, choices }: Field): FieldKind {
   if (type === 'union' && item !== null) return 'number or list';
   if (type === 'number' && choices.length > 0) return 'choice';
   if (item?.type === 'enum') return 'choices';
+  if (item?.type === 'object') return 'json';
   return item?.type === 'string' ? 'lines' : (KINDS[type] ?? 'json');
 }
 

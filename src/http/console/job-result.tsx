@@ -101,7 +101,7 @@ function summaryOf({ state, result, progress }: JobSnapshot): string {
 }
 
 function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
-  const { captures, inspection, notes, format, diagnostics } = data;
+  const { captures, inspection, extraction, htmlArtifact: html, notes, format, diagnostics } = data;
   return (
     <>
       {isDocument(format) ? (
@@ -125,6 +125,7 @@ function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
           ['Captured from', data.egressCountry],
           ['Upload', uploadOf(data)],
           ['Link', <code>{`${baseUrl}/artifacts/${data.artifact}`}</code>],
+          ['HTML', html === undefined ? null : <a href={pictureAt(html)}>Open the HTML as text</a>],
         ]}
       />
       {captures === undefined ? null : <Further captures={captures.slice(1)} />}
@@ -133,6 +134,12 @@ function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
           {message} ({code})
         </p>
       ))}
+      {extraction === undefined ? null : (
+        <details>
+          <summary>Values of the page</summary>
+          <Text text={JSON.stringify(extraction.values, null, 2)} />
+        </details>
+      )}
       {inspection === null ? null : (
         <>
           <details>

@@ -143,7 +143,7 @@ function flagsOf(field: (typeof FIELD_LIST)[number], value: unknown): string[] {
   if (value === undefined || writeOnly) return [];
   const flag = flagNameOf(field);
   if (type === 'boolean') return [value === true ? flag : flag.replace('--', '--no-')];
-  if (type === 'record' && isObject(value)) {
+  if (type === 'record' && item === null && isObject(value)) {
     const short = typeof cli === 'object' ? cli.short : undefined;
     return Object.entries(value).map(([header, text]) => `${short ?? flag} ${quoted(`${header}: ${text}`)}`);
   }

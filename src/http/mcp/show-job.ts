@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { type CaptureData, type Inspection, toWireCaptureData } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';
+import type { Extraction } from '../../contract/extract.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 import type { ModelTiles } from '../../contract/model-tiles.js';
@@ -166,6 +167,7 @@ function elementLine({ ref, role, name, box: { x, y, width, height } }: PageElem
 }
 
 const LINKS_SHOWN = 100;
+const VALUES_SHOWN_CHARS = 40_000;
 
 function factsText({ facts }: Inspection): string | undefined {
   return facts && JSON.stringify({ ...facts, links: facts.links.slice(0, LINKS_SHOWN) });
@@ -174,8 +176,16 @@ function factsText({ facts }: Inspection): string | undefined {
 const CUT = `The text is cut at ${INSPECTION_LIMIT_CHARS} characters. For what follows, capture the page again with "remove_selectors" for the parts that you have read or do not need, or look at it with "view": "picture" and "full_page": true.`;
 
 /** Lists the remarks whose text the page can influence. */
-function remarks({ url, finalUrl, notes }: CaptureData): string {
+function remarks({ url, finalUrl, notes, extraction }: CaptureData): string {
   const requested = url === finalUrl ? [] : [`Address that was asked for: ${url}`];
   const warnings = (notes?.warnings ?? []).map(({ code, message }) => `Warning: ${code}: ${message}`);
-  return [`Address of the page: ${finalUrl}`, ...requested, ...warnings].join('\n');
+  const values = extraction === undefined ? [] : [valuesLine(extraction)];
+  return [`Address of the page: ${finalUrl}`, ...requested, ...warnings, ...values].join('\n');
+}
+
+function valuesLine({ values }: Extraction): string {
+  const all = JSON.stringify(values);
+  const shown = all.slice(0, VALUES_SHOWN_CHARS);
+  const left = all.length > shown.length ? ` (cut at ${VALUES_SHOWN_CHARS} characters: extract fewer values)` : '';
+  return `Values of "extract": ${shown}${left}`;
 }

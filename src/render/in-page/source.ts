@@ -50,6 +50,13 @@ export function read() {
   };
 }
 
+/** The visible content of an element as plain HTML, as of `read`; null if it has none. */
+export function partOf(element: Element): string | null {
+  const writing: Writing = { parts: [], chars: 0 };
+  write(writing, element, { depth: 1, inCode: false, isSeen: true });
+  return writing.chars === 0 ? null : writing.parts.join('');
+}
+
 /**
  * Removes everything after as many rendered elements as an outline has, in document order, and texts and labels beyond a total length. Must
  * be the last use of the page.
@@ -148,14 +155,19 @@ function isLine(element: Element): boolean {
 function attributes(element: Element): string {
   let text = '';
   for (const name of KEPT) {
-    const value = name === 'src' || name === 'href' ? address(element, name) : element.getAttribute(name);
+    const value = name === 'src' || name === 'href' ? address(element, name) : attribute(element, name);
     if (value) text += ` ${name}="${asText(value.slice(0, ATTRIBUTE_MAX_CHARS))}"`;
   }
   return text;
 }
 
+/** A form's `getAttribute` may be one of its fields. */
+function attribute(element: Element, name: string): string | null {
+  return Element.prototype.getAttribute.call(element, name);
+}
+
 function address(element: Element, name: 'src' | 'href'): string | null {
-  if (!element.hasAttribute(name)) return null;
+  if (attribute(element, name) === null) return null;
   const { localName } = element;
   const { currentSrc, src, href } = element as Partial<HTMLImageElement & HTMLAnchorElement>;
   const value = localName === 'img' ? currentSrc || src : localName === 'a' ? href : '';

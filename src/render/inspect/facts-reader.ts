@@ -117,7 +117,7 @@ function withoutCredentials(facts: DocumentFacts): DocumentFacts {
   };
 }
 
-function withoutLogin(address: string): string {
+export function withoutLogin(address: string): string {
   if (!/^https?:[/\\]*[^/\\?#]*@/i.test(address)) return address;
   const url = readUrl(address);
   if (url === null) return '';

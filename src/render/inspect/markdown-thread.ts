@@ -5,12 +5,14 @@ import { strikethrough, tables } from '@joplin/turndown-plugin-gfm';
 import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
 import TurndownService from 'turndown';
-import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
+import { EXTRACT_VALUE_MAX_CHARS, INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 
 export interface MarkdownSource {
   html: string;
   url: string;
   title: string;
+  /** Whether it is a part of a page, of which everything is content. */
+  isPart?: boolean;
 }
 
 /** Markdown is truncated at half of this, so text beyond it need not be converted. */
@@ -28,15 +30,17 @@ parentPort?.on('message', (source: MarkdownSource) => {
 function convert(source: MarkdownSource): string | null {
   try {
     // Long link addresses make the Markdown much longer than the page. One character above the limit shows that it is truncated.
-    return toMarkdown(source).slice(0, INSPECTION_LIMIT_CHARS + 1);
+    const mostChars = source.isPart === true ? EXTRACT_VALUE_MAX_CHARS : INSPECTION_LIMIT_CHARS;
+    return toMarkdown(source).slice(0, mostChars + 1);
   } catch {
     return null;
   }
 }
 
 /** The main content of a document as Markdown, under its title. */
-export function toMarkdown({ html, url, title }: MarkdownSource): string {
-  const document = parse(html);
+export function toMarkdown({ html, url, title, isPart = false }: MarkdownSource): string {
+  const document = parse(isPart ? `<!doctype html><html><body>${html}</body></html>` : html);
+  if (isPart) return written(document, document.body, url);
   const heading = document.querySelector('h1')?.textContent?.replace(/\s+/g, ' ').trim() || title.trim();
   keepMain(document);
   const body = document.body ?? document.documentElement;
@@ -47,6 +51,10 @@ export function toMarkdown({ html, url, title }: MarkdownSource): string {
   const content = article?.content ?? null;
   const isArticle = content !== null && textLength(content) >= wholeText * ARTICLE_MIN_PART;
   const chosen = (isArticle ? content : body) as Element;
+  return written(document, chosen, url, heading);
+}
+
+function written(document: Document, chosen: Element, url: string, heading = ''): string {
   shorten(chosen);
   plainLinks(chosen);
   plainTables(chosen);

@@ -61,6 +61,10 @@ export async function checkSelectors({ world }: PageSession, options: CaptureOpt
     ...listed('hide_selectors', options.hideSelectors),
     ...listed('remove_selectors', options.removeSelectors),
     ...listed('mask', options.mask),
+    ...Object.entries(options.extract ?? {}).map(([name, { selector }]) => ({
+      path: `extract.${name}.selector`,
+      selector,
+    })),
   ].flatMap(({ path, selector }) => (selector === null ? [] : [{ path, selector }]));
   if (fields.length === 0) return;
   const selectors = fields.map(({ selector }) => selector);

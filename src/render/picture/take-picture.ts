@@ -376,10 +376,10 @@ function outside(clip: ClipOption, page: { width: number; height: number }): Cap
 const PART_CHARS = 500_000;
 
 /**
- * Reads the text of the document, in place of a picture.
+ * Reads the text of the document.
  * @throws CaptureError `render_incomplete` for a document longer than DOCUMENT_MAX_CHARS; as BoundedPage
  */
-async function takeMarkup({ page, options, begun }: PictureOrder): Promise<Picture> {
+export async function readMarkup(page: PictureOrder['page']): Promise<Buffer> {
   const parts: string[] = [];
   for (let from = 0, part = ''; from === 0 || part !== ''; from += part.length) {
     part = await page.call('markup.part', from, PART_CHARS);
@@ -387,9 +387,15 @@ async function takeMarkup({ page, options, begun }: PictureOrder): Promise<Pictu
     parts.push(part);
     if (part.length < PART_CHARS - 1) break;
   }
+  return Buffer.from(parts.join(''));
+}
+
+/** The text of the document in place of a picture. */
+async function takeMarkup({ page, options, begun }: PictureOrder): Promise<Picture> {
+  const content = await readMarkup(page);
   const { width, height, deviceScaleFactor } = options.view;
   return {
-    content: Buffer.from(parts.join('')),
+    content,
     width,
     height,
     diagnostics: {

@@ -56,11 +56,11 @@ export function queueUpload<Found extends Source, Given extends { job: NewJob; d
   return { ...alone, job: { ...job, options }, digests: { ...digests, cache: null } };
 }
 
-/** The names of a picture's file, and of the further ones of its job if the submission asks for several. */
+/** The names of a picture's file, and of the further ones of its job if the submission asks for several, or for the document. */
 export function artifactsOf({ options }: NewJob, { artifactName, data }: Picture): string[] {
-  if (!asksForSeveral(options)) return [artifactName];
-  const { captures = [] } = JSON.parse(data) as CaptureData;
-  return [artifactName, ...captures.slice(1).map(({ artifact }) => artifact)];
+  if (!asksForSeveral(options) && !options.saveHtml) return [artifactName];
+  const { captures = [], htmlArtifact: html } = JSON.parse(data) as CaptureData;
+  return [artifactName, ...captures.slice(1).map(({ artifact }) => artifact), ...(html === undefined ? [] : [html])];
 }
 
 /** Rejects a job when the queue is full, unless it is answered from a stored picture. */

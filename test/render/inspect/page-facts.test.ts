@@ -238,3 +238,99 @@ it('reads no more icons and feeds than it reports', async () => {
   expect([icons.length, feeds.length]).toEqual([20, 20]);
   expect(await session.world.run('reads', 1_000)).toBeLessThan(200);
 });
+
+const EVERY_TYPE = {
+  title: { selector: 'h1', required: true },
+  price: { selector: '.price', type: 'number' },
+  list: { selector: 'li', all: true },
+  stars: { selector: 'data', type: 'number' },
+  day: { selector: 'time', type: 'date' },
+  updated: { selector: '#updated', type: 'date' },
+  link: { selector: 'p', type: 'url' },
+  canonical: { selector: 'link[rel=canonical]', type: 'url' },
+  sku: { selector: 'form', type: 'attribute', attribute: 'data-sku' },
+  source: { selector: 'b', type: 'html' },
+  markdown: { selector: 'main', type: 'markdown' },
+  table: { selector: '#prices', type: 'table' },
+  inner: { selector: 'iframe >>> b' },
+  password: { selector: '[type=password]' },
+  nothing: { selector: '.nothing', type: 'number' },
+} as const;
+
+it('extracts values of every type with their boxes, whatever the page has done to its own world', async () => {
+  const page = `<!doctype html><html lang="de"><link rel="canonical" href="https://me:secret@shop.example/tea"><title>Tea</title>
+    <style>body{margin:0}main{padding-top:1000px}h1{margin:0;height:40px}</style><main><h1>Green
+    tea</h1><span class="price">1.234,56 €</span><data value="4.5">4 1/2</data>
+    <time datetime="2026-11-28T09:05+01:00">gestern</time><i id="updated">Stand: 3. März 2026</i>
+    <p>Siehe <a href="/more">mehr</a></p><ul><li>One</li><li>Two<script>1</script></li><li hidden>Three</li></ul>
+    <form data-sku="T-1"><input name="getAttribute"><input name="getClientRects"><input name="innerText"><input type="password" value="hush"></form><b id="b">Bold <i>text</i></b>
+    <div id="prices"><table><thead><tr><th>Tea</th><th>Price</th></tr></thead><tr><td rowspan="2">Green</td><td>2</td></tr><tr><td>3</td></tr></table></div>
+    <iframe style="position:absolute;left:100px;top:200px;border:10px solid" srcdoc="<body style='margin:0'><b style='display:block;height:20px'>Inner</b>"></iframe></main>
+    <script>for (const name of ['innerText', 'textContent', 'outerHTML']) for (const one of [HTMLElement, Element, Node])
+      Object.defineProperty(one.prototype, name, { get() { return 'forged' }, configurable: true });
+    Element.prototype.getAttribute = Document.prototype.querySelector = Document.prototype.querySelectorAll = () => { throw new Error('no') };
+    Element.prototype.getBoundingClientRect = () => ({ left: 1e9 })</script>`;
+  site.route('/values', (_request, response) => html(response, page));
+  const { extraction, html: saved } = await rig.capture(site.url('/values'), {
+    extract: EVERY_TYPE,
+    save_html: true,
+    full_page: true,
+  });
+  const { values } = extraction ?? expect.fail();
+  const read = (name: keyof typeof EVERY_TYPE) => [values[name]].flat()[0]?.value;
+  expect(values.title).toEqual({ value: 'Green tea', box: { x: 0, y: 1_000, width: 800, height: 40 } });
+  expect(values.price).toMatchObject({ value: 1234.56, text: '1.234,56 €' });
+  expect([values.list].flat().map((one) => one?.value)).toEqual(['One', 'Two', 'Three']);
+  expect([values.list].flat()[2]?.box).toBeNull();
+  expect(read('stars')).toBe(4.5);
+  expect(read('day')).toBe('2026-11-28T09:05+01:00');
+  expect(read('updated')).toBe('2026-03-03');
+  expect(read('link')).toBe(site.url('/more'));
+  expect(read('canonical')).toBe('https://shop.example/tea');
+  expect(read('sku')).toBe('T-1');
+  expect(read('source')).toBe('<b id="b">Bold <i>text</i></b>');
+  expect(values.table).toMatchObject({
+    value: {
+      columns: ['Tea', 'Price'],
+      rows: [
+        ['Green', '2'],
+        ['Green', '3'],
+      ],
+    },
+  });
+  expect(values.inner).toMatchObject({ value: 'Inner', box: { x: 110, y: 210, height: 20 } });
+  expect(read('password')).toBeNull();
+  expect(values.nothing).toEqual({ value: null, box: null });
+  expect(Buffer.from(saved ?? []).toString()).toMatch(/^<!DOCTYPE html><html lang="de".*data-sku="T-1"/s);
+});
+
+it('extracts only so much of a page that has too much, and fails by name without what is required', async () => {
+  const page = `<title>Much</title><p>Text</p><div hidden><div id="many"></div><div id="long"></div><table id="wide"></table></div>
+    <script>many.innerHTML = '<a href=/x>x</a>'.repeat(50000); long.textContent = 'long '.repeat(400000);
+    wide.innerHTML = ('<tr>' + '<td colspan=1000 rowspan=65534>cell</td>'.repeat(3) + '</tr>').repeat(2000)</script>`;
+  site.route('/much', (_request, response) => html(response, page));
+  const capture = (extract: Record<string, unknown>, wish = {}) => rig.capture(site.url('/much'), { extract, ...wish });
+  const { extraction } = await capture({
+    links: { selector: '#many a', type: 'url', all: true },
+    long: { selector: '#long' },
+    wide: { selector: '#wide', type: 'table' },
+    plain: { selector: 'p' },
+  });
+  const { values, truncated } = extraction ?? expect.fail();
+  expect(truncated).toEqual(['links', 'long', 'wide']);
+  expect([values.links].flat()).toHaveLength(500);
+  expect(JSON.stringify(values).length).toBeLessThan(300_000);
+  expect(values.plain).toMatchObject({ value: 'Text' });
+  const required = {
+    price: { selector: 'p', type: 'number', required: true },
+    sku: { selector: '.sku', all: true, required: true },
+  };
+  const missing = { code: 'render_incomplete', details: { check: 'extract', missing: ['price', 'sku'] } };
+  await expect(capture(required)).rejects.toMatchObject(missing);
+  const tolerant = await capture(required, { tolerate: ['render_incomplete'] });
+  expect(tolerant.warnings).toMatchObject([{ code: 'render_incomplete', message: expect.stringContaining('"sku"') }]);
+  await expect(capture({ bad: { selector: 'p[' } })).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringMatching(/^`extract\.bad\.selector`/),
+  });
+});

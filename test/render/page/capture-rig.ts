@@ -65,6 +65,7 @@ export async function openRig(given: Partial<RenderDeps> & RigMachine = {}): Pro
     animations: new EncodeQueue(builtFile('picture-thread.js')),
     ffmpeg: null,
     inspect: async () => ({ markdown: '', accessibleTree: '' }),
+    toMarkdown: async () => null,
     log: silentLog(),
     ...given,
   };

@@ -1,0 +1,281 @@
+import type { ExtractedTable, ExtractRule } from '../../contract/extract.js';
+import {
+  EXTRACT_MATCHES_MAX,
+  EXTRACT_MAX_CHARS,
+  EXTRACT_TABLE_MAX,
+  EXTRACT_VALUE_MAX_CHARS,
+  FACT_NAME_MAX_CHARS,
+  FACT_TEXT_MAX_CHARS,
+  URL_MAX_BYTES,
+} from '../../contract/limits.js';
+import type { PageElement } from '../../contract/page-facts.js';
+import { onPage } from './boxes.js';
+import { type Found, findDeep, isDeep } from './deep-selector.js';
+import { getterOf, shadowRootOf } from './dom.js';
+import { partOf } from './source.js';
+
+/** What the page has for one match of a rule; the value is made of it outside of the page. */
+export interface RawValue {
+  /** The text, attribute or HTML to read; null if there is none. */
+  text: string | null;
+  /** A value for programs, such as `datetime`, which comes before the text. */
+  exact?: string | undefined;
+  /** The language of the element, which tells apart the notations of numbers and dates. */
+  language?: string | undefined;
+  table?: ExtractedTable | undefined;
+  box: PageElement['box'] | null;
+}
+
+export interface RawValues {
+  matches: RawValue[];
+  /** Whether there are more matches, or a longer text. */
+  isCut: boolean;
+}
+
+/** The time for all rules, in ms. The browser ends a longer call, and then there are no values at all. */
+const READ_MS = 400;
+/** HTML is longer than the Markdown that becomes of it. */
+const MARKDOWN_SOURCE_MAX_CHARS = 5 * EXTRACT_VALUE_MAX_CHARS;
+const HTML = 'http://www.w3.org/1999/xhtml';
+const LINKS = 'a[href],area[href],img[src],link[href],source[src],video[src],audio[src],iframe[src]';
+const EXACT_NUMBER = 'meta[content],[itemprop][content],data[value],meter[value],progress[value]';
+const EXACT_DATE = '[datetime],meta[content],[itemprop][content]';
+
+// A form's properties may be its fields.
+const read = {
+  innerText: getterOf<string>(HTMLElement.prototype, 'innerText'),
+  textContent: getterOf<string | null>(Node.prototype, 'textContent'),
+  outerHtml: getterOf<string>(Element.prototype, 'outerHTML'),
+  baseUri: getterOf<string>(Node.prototype, 'baseURI'),
+};
+
+/** Reads the matches of each rule, within limits of time, number and length. */
+export function extract(rules: readonly ExtractRule[]): RawValues[] {
+  const limits = { until: performance.now() + READ_MS, charsLeft: EXTRACT_MAX_CHARS };
+  return rules.map((rule) => readRule(rule, limits));
+}
+
+interface Limits {
+  until: number;
+  charsLeft: number;
+}
+
+function readRule(rule: ExtractRule, limits: Limits): RawValues {
+  const { found, isCut } = matchesOf(rule);
+  const result: RawValues = { matches: [], isCut };
+  for (const { element, frames } of found) {
+    if (performance.now() > limits.until || limits.charsLeft <= 0) return { ...result, isCut: true };
+    const mostChars = rule.type === 'markdown' ? MARKDOWN_SOURCE_MAX_CHARS : EXTRACT_VALUE_MAX_CHARS;
+    const { value, full } = valueOrNone(element, rule, Math.min(mostChars, limits.charsLeft));
+    limits.charsLeft -= sizeOf(value);
+    result.isCut ||= !full;
+    result.matches.push({ ...value, box: boxOf(element, frames) });
+  }
+  return result;
+}
+
+function matchesOf({ selector, all }: ExtractRule): { found: Found[]; isCut: boolean } {
+  const most = all ? EXTRACT_MATCHES_MAX : 1;
+  if (isDeep(selector)) {
+    const { found } = findDeep(selector);
+    return { found: found.slice(0, most), isCut: all && found.length > most };
+  }
+  if (!all) {
+    const element = Document.prototype.querySelector.call(document, selector);
+    return { found: element === null ? [] : [{ element, frames: [] }], isCut: false };
+  }
+  const matches = Document.prototype.querySelectorAll.call(document, selector);
+  const found: Found[] = [];
+  for (let at = 0; at < Math.min(matches.length, most); at++)
+    found.push({ element: matches[at] as Element, frames: [] });
+  return { found, isCut: matches.length > most };
+}
+
+/** A form whose fields have the names of its own methods may have no value; other matches do. */
+function valueOrNone(element: Element, rule: ExtractRule, mostChars: number): Reading {
+  try {
+    return readValue(element, rule, mostChars);
+  } catch {
+    return { value: { text: null }, full: false };
+  }
+}
+
+interface Reading {
+  value: Omit<RawValue, 'box'>;
+  /** Whether nothing was left out. */
+  full: boolean;
+}
+
+function readValue(element: Element, { type, attribute: name = '' }: ExtractRule, mostChars: number): Reading {
+  switch (type) {
+    case 'text':
+      return cut(tidyLines(shownText(element, mostChars * 2)), mostChars);
+    case 'number':
+      return inLanguage(element, attributeOf(element, EXACT_NUMBER, ['content', 'value']) ?? numberOf(element));
+    case 'date':
+      return inLanguage(element, exactDate(element));
+    case 'url':
+      return { value: { text: addressOf(element) }, full: true };
+    case 'html':
+      return cut(read.outerHtml.call(element), mostChars);
+    case 'attribute':
+      return cut(attribute(element, name), mostChars);
+    case 'markdown':
+      return cut(partOf(element), mostChars);
+    case 'table':
+      return tableOf(element, mostChars);
+  }
+}
+
+function inLanguage(element: Element, exact: string | null): Reading {
+  const text = tidyLines(shownText(element, FACT_TEXT_MAX_CHARS * 4)).replaceAll('\n', ' ');
+  const around = Element.prototype.closest.call(element, '[lang]') ?? null;
+  const language = around === null ? '' : (attribute(around, 'lang') ?? '').slice(0, FACT_NAME_MAX_CHARS);
+  const { value, full } = cut(text, FACT_TEXT_MAX_CHARS);
+  return { value: { ...value, language, ...(exact === null ? {} : { exact }) }, full };
+}
+
+/** The text that the element shows: its own value if it is a field, never a password. */
+function shownText(element: Element, mostChars: number): string {
+  if (element.namespaceURI !== HTML) return (read.textContent.call(element) ?? '').slice(0, mostChars);
+  if (element.localName === 'input' || element.localName === 'textarea') {
+    const { type, value } = element as HTMLInputElement;
+    return type === 'password' ? '' : value.slice(0, mostChars);
+  }
+  if (element.localName === 'select') {
+    const chosen = [...(element as HTMLSelectElement).selectedOptions].slice(0, EXTRACT_MATCHES_MAX);
+    return chosen.map(({ text }) => text.slice(0, mostChars)).join('\n');
+  }
+  const shadow = shadowRootOf(element);
+  if (shadow === null) return read.innerText.call(element).slice(0, mostChars);
+  return [...shadow.children]
+    .map((part) => shownText(part, mostChars))
+    .join('\n')
+    .slice(0, mostChars);
+}
+
+/** Each line without the spaces around it, and at most one empty line between two. */
+function tidyLines(text: string): string {
+  const lines = text.split('\n').map((line) => line.replace(/\s+/g, ' ').trim());
+  return lines
+    .filter((line, at) => line !== '' || (lines[at - 1] ?? '') !== '')
+    .join('\n')
+    .trim();
+}
+
+function attribute(element: Element, name: string): string | null {
+  return Element.prototype.getAttribute.call(element, name);
+}
+
+/** The first of these attributes, if the element is one that has it as a value for programs. */
+function attributeOf(element: Element, selector: string, names: readonly string[]): string | null {
+  if (!Element.prototype.matches.call(element, selector)) return null;
+  const value = names.map((name) => attribute(element, name)).find((one) => one !== null) ?? null;
+  return value?.slice(0, FACT_NAME_MAX_CHARS) ?? null;
+}
+
+function numberOf(element: Element): string | null {
+  const isField = element.localName === 'input' && /^(number|range)$/.test((element as HTMLInputElement).type);
+  return isField ? (element as HTMLInputElement).value.slice(0, FACT_NAME_MAX_CHARS) : null;
+}
+
+/** The `datetime` of the element or of the first time in it, or another value for programs. */
+function exactDate(element: Element): string | null {
+  const time = Element.prototype.querySelector.call(element, 'time[datetime]');
+  const own = attributeOf(element, EXACT_DATE, ['datetime', 'content']);
+  if (own !== null || time === null) return own ?? dateOf(element);
+  return attributeOf(time, EXACT_DATE, ['datetime']);
+}
+
+function dateOf(element: Element): string | null {
+  const isField =
+    element.localName === 'input' && /^(date|datetime-local|month)$/.test((element as HTMLInputElement).type);
+  return isField ? (element as HTMLInputElement).value : null;
+}
+
+/** The absolute address that the element has, or the first link or picture in it. */
+function addressOf(element: Element): string | null {
+  const names = ['href', 'src', 'data', 'action', 'poster', ...(element.localName === 'meta' ? ['content'] : [])];
+  const own = names.map((name) => attribute(element, name)).find((value) => value !== null && value !== '');
+  const inner = own === undefined ? Element.prototype.querySelector.call(element, LINKS) : null;
+  if (inner !== null) return addressOf(inner);
+  const current = element.localName === 'img' ? (element as HTMLImageElement).currentSrc : '';
+  const address = current === '' || current.startsWith('data:') ? (own ?? '') : current;
+  if (address === '' || address.length > URL_MAX_BYTES) return null;
+  try {
+    return new URL(address.trim(), read.baseUri.call(element)).href;
+  } catch {
+    return null;
+  }
+}
+
+/** The cells of the table, or of the first one in the element. A cell that spans several is in each of their places. */
+function tableOf(element: Element, mostChars: number): Reading {
+  const table = element.localName === 'table' ? element : Element.prototype.querySelector.call(element, 'table');
+  if (table === null) return { value: { text: null }, full: true };
+  const { rows } = table as HTMLTableElement;
+  const height = Math.min(rows.length, EXTRACT_TABLE_MAX.rows);
+  const grid: string[][] = Array.from({ length: height }, () => []);
+  let [charsLeft, headers, full] = [mostChars, 0, rows.length === height];
+  for (let at = 0; at < height; at++) {
+    const row = rows[at] as HTMLTableRowElement;
+    const { cells } = row;
+    const isHeader =
+      row.parentElement?.localName === 'thead' || [...cells].every(({ localName }) => localName === 'th');
+    if (isHeader && headers === at && cells.length > 0) headers = at + 1;
+    let column = 0;
+    for (let nth = 0; nth < cells.length; nth++) {
+      const cell = cells[nth] as HTMLTableCellElement;
+      while (grid[at]?.[column] !== undefined) column++;
+      const text = tidyLines(shownText(cell, FACT_TEXT_MAX_CHARS * 4)).slice(0, FACT_TEXT_MAX_CHARS);
+      const right = Math.min(column + cell.colSpan, EXTRACT_TABLE_MAX.columns);
+      const down = Math.min(cell.rowSpan === 0 ? height : at + cell.rowSpan, height);
+      full &&= column < EXTRACT_TABLE_MAX.columns;
+      for (let y = at; y < down; y++)
+        for (let x = column; x < right; x++) {
+          charsLeft -= text.length + 1;
+          if (charsLeft > 0 && grid[y] !== undefined) (grid[y] as string[])[x] ??= text;
+        }
+      column = right;
+      if (charsLeft <= 0 || column >= EXTRACT_TABLE_MAX.columns) break;
+    }
+    if (charsLeft <= 0) {
+      grid.length = at + 1;
+      full = false;
+      break;
+    }
+  }
+  const plain = grid.map((row) => Array.from(row, (cell) => cell ?? ''));
+  const value = { columns: headers === 0 ? [] : (plain[headers - 1] ?? []), rows: plain.slice(headers) };
+  return { value: { text: null, table: value }, full };
+}
+
+function cut(text: string | null, mostChars: number): Reading {
+  if (text === null || text.length <= mostChars) return { value: { text }, full: true };
+  // Not inside a surrogate pair.
+  return { value: { text: text.slice(0, mostChars).replace(/[\ud800-\udbff]$/, '') }, full: false };
+}
+
+function sizeOf({ text, table }: Omit<RawValue, 'box'>): number {
+  const cells = table === undefined ? [] : [table.columns, ...table.rows].flat();
+  return 20 + (text?.length ?? 0) + cells.reduce((sum, cell) => sum + cell.length + 3, 0);
+}
+
+/** In whole px of the page; null without a box. */
+function boxOf(element: Element, frames: readonly HTMLIFrameElement[]): RawValue['box'] {
+  if (Element.prototype.getClientRects.call(element).length === 0) return null;
+  const { left, top, right, bottom } = Element.prototype.getBoundingClientRect.call(element);
+  const box = { left, top, right, bottom };
+  for (const frame of frames) {
+    const at = frame.getBoundingClientRect();
+    const [x, y] = [at.left + frame.clientLeft, at.top + frame.clientTop];
+    Object.assign(box, { left: box.left + x, right: box.right + x, top: box.top + y, bottom: box.bottom + y });
+  }
+  const placed = onPage(box);
+  return {
+    x: Math.round(placed.left),
+    y: Math.round(placed.top),
+    width: Math.round(placed.right - placed.left),
+    height: Math.round(placed.bottom - placed.top),
+  };
+}
