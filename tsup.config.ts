@@ -88,19 +88,35 @@ function leaveOutSignatures(): Plugin {
   };
 }
 
-/** The line of @libpdf/core 0.4.2 that joins encrypted bytes by a list of numbers, which takes 20 times their memory. */
-const JOINED = 'new Uint8Array([...iv, ...ciphertext])';
+/** Mistakes of @libpdf/core 0.4.2, by the files of LibPDF-js/core, and what is built in their place. */
+const LIBPDF_FIXES: [mistake: string, fixed: string][] = [
+  // src/security/handlers/abstract.ts joins encrypted bytes by a list of numbers, which takes 20 times their memory.
+  ['new Uint8Array([...iv, ...ciphertext])', 'Buffer.concat([iv, ciphertext])'],
+  // src/parser/token-reader.ts reads an empty word again and again at a `)`, `{` or `}` that is out of place.
+  [
+    'readKeyword(position) {\n\t\tconst start = this.scanner.position;\n',
+    'readKeyword(position) {\n\t\tconst start = this.scanner.position;\n\t\tif (!isRegularChar(this.scanner.peek())) this.scanner.advance();\n',
+  ],
+  // src/helpers/format.ts writes numbers with five digits after the point, which loses those of small matrices.
+  [
+    'let str = value.toFixed(5);',
+    'let str = String(value);\n\tif (/e-/.test(str)) str = value.toFixed(20);\n\tif (!/^-?\\d+\\.\\d+$/.test(str)) return "0";',
+  ],
+];
 
-/** Encrypts PDFs by Node's ciphers. */
-function useNodeCiphers(): Plugin {
+/** Fixes these, and encrypts PDFs by Node's ciphers. */
+function fixLibPdf(): Plugin {
   return {
-    name: 'ciphers',
+    name: 'libpdf',
     setup(build) {
       build.onResolve({ filter: /^@noble\/ciphers\/aes\.js$/ }, () => ({ path: resolve('scripts/node-ciphers.mjs') }));
       build.onLoad({ filter: /@libpdf.core.dist.index\.mjs$/ }, ({ path }) => {
-        const source = readFileSync(path, 'utf8');
-        if (!source.includes(JOINED)) throw new Error('@libpdf/core joins encrypted bytes in another way.');
-        return { contents: source.replace(JOINED, 'Buffer.concat([iv, ciphertext])') };
+        let contents = readFileSync(path, 'utf8');
+        for (const [mistake, fixed] of LIBPDF_FIXES) {
+          if (contents.split(mistake).length !== 2) throw new Error(`@libpdf/core has changed: ${mistake}`);
+          contents = contents.replace(mistake, () => fixed);
+        }
+        return { contents };
       });
     },
   };
@@ -138,7 +154,7 @@ const program = ({ watch, sourcemap }: Given): Options => ({
   outDir: 'dist',
   clean: ['!client/**'],
   noExternal: COMMONJS,
-  esbuildPlugins: [builtModulesForEsbuild(), requireCommonJs(), leaveOutSignatures(), useNodeCiphers()],
+  esbuildPlugins: [builtModulesForEsbuild(), requireCommonJs(), leaveOutSignatures(), fixLibPdf()],
   async onSuccess() {
     writeFileSync('dist/main.js', readFileSync('dist/main.js', 'utf8').replace('#!/usr/bin/env node\n', HEAD));
     if (sourcemap) addLineToMap('dist/main.js.map');

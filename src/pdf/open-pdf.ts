@@ -1,16 +1,6 @@
 /** Opens PDFs that nobody has checked, within limits. Runs in the thread of `PdfFiles`. */
 import { inflateSync } from 'node:zlib';
-import {
-  PDF,
-  PdfArray,
-  PdfDict,
-  PdfName,
-  PdfNumber,
-  type PdfObject,
-  PdfRef,
-  PdfStream,
-  type PdfString,
-} from '@libpdf/core';
+import { PDF, PdfArray, PdfDict, PdfName, type PdfObject, PdfRef, PdfStream, type PdfString } from '@libpdf/core';
 import { CaptureError, refusedField } from '../contract/capture-error.js';
 import { PDF_PAGES_MAX } from '../contract/limits.js';
 
@@ -38,16 +28,11 @@ const UNPACKED_MAX_BYTES = 256_000_000;
 /** LZW codes of 12 bits stand for at most 4,096 bytes; a run of RunLength for 128. */
 const GROWTH: Record<string, number> = { LZWDecode: 2_731, RunLengthDecode: 64, ASCII85Decode: 4, ASCIIHexDecode: 1 };
 
-/** Decoded texts without a character, of which real files have few. */
-const EMPTY_TEXTS_MAX = 200_000;
-
 let unpackedBytes = 0;
-let emptyTexts = 0;
 
 /** To be called at the beginning of a task: the limit of what is unpacked is that of one task. */
 export function beginTask(): void {
   unpackedBytes = 0;
-  emptyTexts = 0;
 }
 
 /**
@@ -190,7 +175,8 @@ function findPages(pdf: PDF, name: string): FoundPage[] {
   return pages;
 }
 
-// @libpdf/core 0.4.2 unpacks streams without a limit, so that a small file could take all memory.
+// @libpdf/core 0.4.2 unpacks streams without a limit (LibPDF-js/core, src/filters/filter-pipeline.ts), so that a small file could take all
+// memory. It unpacks cross-references and objects itself, so that only the prototype can be changed.
 const unpack = PdfStream.prototype.getDecodedData;
 PdfStream.prototype.getDecodedData = function limited(this: PdfStream): Uint8Array {
   const filters = this.get('Filter');
@@ -198,47 +184,36 @@ PdfStream.prototype.getDecodedData = function limited(this: PdfStream): Uint8Arr
   const parameters = this.get('DecodeParms');
   let { data } = this;
   for (const [nth, filter] of names.entries()) {
-    const name = filter instanceof PdfName ? filter.value : '';
-    const left = UNPACKED_MAX_BYTES - unpackedBytes;
-    if (name === 'FlateDecode' ? !inflatesTo(data, left) : data.length * (GROWTH[name] ?? Infinity) > left)
-      throw tooLarge();
     const own = parameters instanceof PdfArray ? parameters.at(nth) : parameters;
-    const one = new PdfStream([['Filter', filter]], data);
-    if (own !== undefined) one.set('DecodeParms', own);
-    data = unpack.call(one);
+    data = unpackOnce(data, filter, own);
     unpackedBytes += data.length;
   }
   return data;
 };
 
-function inflatesTo(data: Uint8Array, maxBytes: number): boolean {
+function unpackOnce(data: Uint8Array, filter: PdfObject, parameters: PdfObject | undefined): Uint8Array {
+  const name = filter instanceof PdfName ? filter.value : '';
+  const left = UNPACKED_MAX_BYTES - unpackedBytes;
+  if (name === 'FlateDecode') {
+    const inflated = inflate(data, left);
+    if (inflated !== null && parameters === undefined) return inflated;
+  } else if (data.length * (GROWTH[name] ?? Infinity) > left) throw tooLarge();
+  const one = new PdfStream([['Filter', filter]], data);
+  if (parameters !== undefined) one.set('DecodeParms', parameters);
+  return unpack.call(one);
+}
+
+/** @returns null for a damaged stream, which has no more than what has been unpacked before the damage */
+function inflate(data: Uint8Array, maxBytes: number): Uint8Array | null {
   try {
-    inflateSync(data, { maxOutputLength: Math.max(1, maxBytes) });
-    return true;
+    return inflateSync(data, { maxOutputLength: Math.max(1, maxBytes) });
   } catch (error) {
-    // A damaged stream has no more than what has been unpacked before the damage.
-    return (error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE';
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
+    return null;
   }
 }
 
 function tooLarge(): CaptureError {
   const message = `The files have more than ${UNPACKED_MAX_BYTES / 1e6} MB of objects.`;
   return new CaptureError({ code: 'invalid_request', message });
-}
-
-// @libpdf/core 0.4.2 reads an empty word again and again at a `)`, `{` or `}` that is out of place, and decodes it each time.
-const decode = TextDecoder.prototype.decode;
-TextDecoder.prototype.decode = function counted(this: TextDecoder, ...given: Parameters<typeof decode>): string {
-  if (given[0]?.byteLength === 0 && ++emptyTexts > EMPTY_TEXTS_MAX) throw new Error('The PDF is damaged.');
-  return decode.apply(this, given);
-};
-
-// @libpdf/core 0.4.2 writes numbers with five digits after the point, which loses those of small matrices.
-PdfNumber.prototype.toBytes = function exact(this: PdfNumber, writer): void {
-  const text = String(this.value);
-  writer.writeAscii(/^-?[\d.]+$/.test(text) ? text : beyond(this.value));
-};
-
-function beyond(value: number): string {
-  return Math.abs(value) < 1 ? value.toFixed(20) : '0';
 }

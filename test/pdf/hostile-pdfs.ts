@@ -83,6 +83,8 @@ export function hostilePdfs(): Record<string, Buffer> {
     'lying lengths, fine': changed(/\/Length \d+/g, '/Length 999999999'),
     'negative lengths': changed(/\/Length \d+/g, '/Length -5'),
     'a length of itself, fine': changed(/\/Length \d+/, '/Length 9 0 R'),
+    'a parenthesis out of place': changed('/Kids [6 0 R', '/Kids [) 6 0 R'),
+    'braces out of place': changed('/Type /Outlines', '/Type {} } /Outlines'),
     'references to nowhere, fine': changed(/\/Contents \d+/g, '/Contents 99999999'),
     'huge numbers, fine': changed('[0 0 595 842]', `[0 0 ${'9'.repeat(400)} 842]`),
     'cyclic bookmarks, fine': changed('/Parent 20 0 R /Prev 21 0 R', '/Parent 20 0 R /Next 21 0 R /First 22 0 R'),

@@ -3,7 +3,7 @@
  * the event loop goes on, and the memory of the server stays within that of one thread. What is made of a PDF that qpdf and poppler read
  * without a complaint, they read without one, too.
  *
- * Sabotage that turns it red: let `getDecodedData` of src/pdf/open-pdf.ts unpack anything, or let its `decode` count no empty texts.
+ * Sabotage that turns it red: let `getDecodedData` of src/pdf/open-pdf.ts unpack anything, or leave the second of LIBPDF_FIXES in tsup.config.ts out.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
