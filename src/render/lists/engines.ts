@@ -159,8 +159,8 @@ const { getRegex } = NetworkFilter.prototype;
 
 /**
  * Makes the library match rules with wildcards in linear time. Its own regular expressions are exponential in the number of
- * wildcards (ghostery/adblocker 2.18.2, compileRegex of packages/adblocker/src/filters/network.ts), and both list and URL may be hostile. An engine makes its rules itself,
- * as it needs them, so that only their prototype can be changed.
+ * wildcards (ghostery/adblocker 2.18.2, compileRegex of packages/adblocker/src/filters/network.ts), and both list and URL may be
+ * hostile. An engine makes its rules itself, as it needs them, so that only their prototype can be changed.
  */
 function matchInLinearTime(): void {
   NetworkFilter.prototype.getRegex = function linearRegex(): RegExp {
