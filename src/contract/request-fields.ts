@@ -797,7 +797,8 @@ export const requestFields = {
     .default(false)
     .meta({
       group: 'Output',
-      description: 'also store the HTML of the document at the moment of the picture, as the text file `data.html_url`',
+      description:
+        'also store the HTML of the document at the moment of the picture, as the text file `data.html_url`; `html: true` is the same',
       links: false,
       ...EXTENSION,
     }),

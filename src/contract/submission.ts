@@ -65,7 +65,7 @@ export interface SubmissionRules {
  * @throws CaptureError `invalid_request` with every problem in `details.issues`; `unsupported_option` for fields that exclude each other
  */
 export function parseSubmission(given: unknown, rules: SubmissionRules): Submission {
-  const body = withPlainFormats(given);
+  const body = withPlainFields(given);
   const parsed = captureRequestSchema.safeParse(body);
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, body);
   issues.push(...callbackIssues(body, rules));
@@ -85,10 +85,12 @@ export function parseSubmission(given: unknown, rules: SubmissionRules): Submiss
   return submission;
 }
 
-/** Applies to the request and to each of its pictures, before any rule reads their formats. */
-function withPlainFormats(body: unknown): unknown {
-  if (!isObject(body)) return body;
+/** The request with one name for each thing: `jpeg` for `jpg`, also in each of its pictures, and `save_html` for `html: true`. */
+function withPlainFields(given: unknown): unknown {
+  if (!isObject(given)) return given;
   const plain = (fields: object) => ('format' in fields ? { ...fields, format: plainFormat(fields.format) } : fields);
+  const { html, ...others } = given;
+  const body = html === true ? { ...others, save_html: true } : given;
   const captures = Array.isArray(body.captures)
     ? { captures: body.captures.map((one) => (isObject(one) ? plain(one) : one)) }
     : {};

@@ -101,6 +101,12 @@ describe('a capture request', () => {
     }
   });
 
+  it('takes `html: true` for `save_html`', () => {
+    expect(parse({ ...URL_ONLY, html: true })).toEqual(parse({ ...URL_ONLY, save_html: true }));
+    expect(parse({ ...URL_ONLY, html: true }).options).toMatchObject({ html: null, saveHtml: true });
+    expect(refusal({ ...URL_ONLY, html: false }).message).toContain('`html`');
+  });
+
   it('names the valid values of a choice', () => {
     expect(refusal({ ...URL_ONLY, format: 'gif' }).message).toBe(
       '`format` must be one of png, jpeg, webp, bmp, pdf, not "gif"',
