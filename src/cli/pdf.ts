@@ -63,6 +63,7 @@ export function addPdfCommand(program: Command): void {
     .option('--subject <text>', 'subject')
     .option('--keyword <text>', 'keyword; may be repeated', collect)
     .option('--creator <text>', 'program that the document was made with')
+    .option('--producer <text>', 'program that the PDF was written with')
     .option('--custom <name=text>', 'further entry; may be repeated', collect)
     .action((file: string, { output, force, keyword, custom, ...texts }: Output & MetadataFlags) =>
       run(
@@ -111,6 +112,7 @@ interface MetadataFlags {
   author?: string;
   subject?: string;
   creator?: string;
+  producer?: string;
   keyword?: string[];
   custom?: string[];
 }

@@ -93,6 +93,7 @@ export const documentFields = {
         .optional()
         .meta({ description: 'keywords', example: ['invoice', '4711'] }),
       creator: line('program that made the document', 'Billing 2.4'),
+      producer: line("program that wrote the PDF; default: the browser's", 'Billing 2.4'),
       created: date('time of creation; default: now'),
       modified: date('time of the last change; default: that of creation'),
       custom: z
@@ -109,7 +110,7 @@ export const documentFields = {
         )
         .refine(
           (entries) => !Object.keys(entries).some((name) => RESERVED.test(name)),
-          'must not have an entry that has a field of its own, `Producer` or `Trapped`',
+          'must not have an entry that has a field of its own, or `Trapped`',
         )
         .optional()
         .meta({ description: 'further entries of the information dictionary', example: { CostCenter: 'R-17' } }),

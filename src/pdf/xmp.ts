@@ -11,9 +11,15 @@ export interface XmpSchema {
   properties: readonly { name: string; value: string; type: 'Text' | 'Integer'; description: string }[];
 }
 
-const TEXTS = { title: 'Title', author: 'Author', subject: 'Subject', creator: 'Creator' } as const;
+const TEXTS = {
+  title: 'Title',
+  author: 'Author',
+  subject: 'Subject',
+  creator: 'Creator',
+  producer: 'Producer',
+} as const;
 const DATES = { created: 'CreationDate', modified: 'ModDate' } as const;
-const STANDARD = new Set<string>([...Object.values(TEXTS), ...Object.values(DATES), 'Keywords', 'Producer', 'Trapped']);
+const STANDARD = new Set<string>([...Object.values(TEXTS), ...Object.values(DATES), 'Keywords', 'Trapped']);
 
 /** The information dictionary, which is made if there is none. Its texts are those of pages, and so cut and freed of control characters. */
 export function writeInfo(pdf: PDF, metadata: PdfMetadata): PdfDict {

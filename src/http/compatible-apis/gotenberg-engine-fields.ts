@@ -285,8 +285,8 @@ function rangesOf(span: string): PageRange[] | null {
   return readPageRanges(span.replace(/-(z|end)(?=\s*(,|$))/g, '-'));
 }
 
-/** Names that are left out: entries that the library writes itself, and those with which ExifTool would change files, as in Gotenberg. */
-const NOT_WRITTEN = /^(?:Producer|Trapped)$|(?:^|:)(?:FileName|Directory|HardLink|SymLink|TestName)#?$/i;
+/** Names that are left out: those with which ExifTool would change files, as in Gotenberg, and an entry that is no text. */
+const NOT_WRITTEN = /^Trapped$|(?:^|:)(?:FileName|Directory|HardLink|SymLink|TestName)#?$/i;
 
 /** The names of ExifTool for what a PDF has an entry for. */
 const METADATA: Record<string, string> = {
@@ -294,6 +294,7 @@ const METADATA: Record<string, string> = {
   Author: 'author',
   Subject: 'subject',
   Creator: 'creator',
+  Producer: 'producer',
   CreateDate: 'created',
   CreationDate: 'created',
   ModDate: 'modified',

@@ -6,7 +6,7 @@ import type { OpenArtifact } from '../../artifacts/artifacts.js';
 import { chunksOf, type MadePdf, type PdfFacts, type PdfRequest } from '../../capture/work-on-pdfs.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { BODY_LIMIT_BYTES } from '../../contract/limits.js';
-import { invalidField, invalidRequest } from '../../contract/submission.js';
+import { invalidField, invalidRequest, type RequestIssue } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import { clientOf, jsonResponse } from '../exchange.js';
 import { principalOf } from '../guard.js';
@@ -107,7 +107,7 @@ export async function answerEngine(services: AppServices, c: Context<AppEnv>, ru
   refuseWebhook(c);
   await using received = await receiveEngineForm(services, c);
   const request = readEngineForm(received.body, rules);
-  const made = await services.pdfs.work(request, { principal: principalOf(c), signal: clientOf(c) });
+  const made = await workOn(services, c, request);
   return await sendMade(services, c, { made, request, name: outputName(headers) });
 }
 
@@ -120,8 +120,18 @@ export async function answerChanged(
   using _place = await services.pdfs.enter(principalOf(c).accountId, clientOf(c));
   const file = { name: `${name}.pdf`, bytes: artifact.bytes, read: () => chunksOf(artifact) };
   const request = { ...work, files: [file] };
-  const made = await services.pdfs.work(request, { principal: principalOf(c), signal: clientOf(c) });
+  const made = await workOn(services, c, request);
   return await sendMade(services, c, { made, request, name });
+}
+
+/** As POST /v1/pdf, with errors under the names of the form. */
+async function workOn(services: AppServices, c: Context<AppEnv>, request: PdfRequest): Promise<MadePdf[]> {
+  return await services.pdfs.work(request, { principal: principalOf(c), signal: clientOf(c) }).catch((thrown) => {
+    const [issue] = (thrown instanceof CaptureError ? (thrown.details?.issues ?? []) : []) as RequestIssue[];
+    if (issue?.path !== 'conformance') throw thrown;
+    const field = issue.message.startsWith('cannot be pdf/ua') ? 'pdfua' : 'pdfa';
+    throw invalidField(field, issue.message.replace(/\.$/, ''));
+  });
 }
 
 function refuseWebhook(c: Context<AppEnv>): void {

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../../src/contract/capture-error.js';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
 import type { Charge } from '../../../src/store/store.js';
-import { aDocument } from '../../pdf/raw-pdf.js';
+import { aDocument, rawPdf } from '../../pdf/raw-pdf.js';
 import { aFailedJob, ask, gate, KEYS, serveApp, servicesWithApi, UPLOADS_DIR } from '../fake-services.js';
 import { RawClient } from '../raw-client.js';
 
@@ -533,6 +533,18 @@ describe('the PDF engines', () => {
     const { status, headers, text } = await engine(name, fields);
     expect([status, headers.get('content-type')], text.slice(0, 300)).toEqual([200, type]);
     expect(headers.get('content-disposition')).toMatch(disposition);
+  });
+
+  it('write metadata, and name the field of a standard that a file cannot have', async () => {
+    const metadata = '{"Title":"a","Producer":"b"}';
+    const written = await engine('metadata/write', { metadata }, { 'a.pdf': aDocument('A') });
+    expect(written.text).toContain('/Producer (b)');
+    const empty = rawPdf({ 1: '<</Pages 2 0 R>>', 2: '<</Kids [3 0 R]>>', 3: '<<>>' });
+    const { status, text } = await engine('convert', { pdfua: 'true' }, { 'a.pdf': empty });
+    expect([status, text]).toEqual([
+      400,
+      expect.stringMatching(/^Invalid form data: form field 'pdfua' cannot be pdf\/ua-1: it has no tags/),
+    ]);
   });
 
   it('name results as Gotenberg does', async () => {
