@@ -2,11 +2,13 @@
  * Modules that are made when they are imported:
  *   `import { source } from './program.js?bundled'`       what runs inside pages, as one script
  *   `import { groups } from 'docs/contents.json?rendered'` the documentation, as HTML
+ *   `import { devices } from 'playwright-core?devices'`    the descriptors of Playwright's devices, without its other code
  */
+import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { build } from 'esbuild';
 
-const ASKED = /\?(bundled|rendered)$/;
+const ASKED = /\?(bundled|rendered|devices)$/;
 
 /** For esbuild, and so for tsup. */
 export function builtModulesForEsbuild() {
@@ -27,7 +29,7 @@ export function builtModulesForEsbuild() {
 
 /** For Vite, and so for Vitest. Its names must not look like those of JSON files. */
 export function builtModulesForVite() {
-  const NAME = /^\0(.*)\.(bundled|rendered)\.js$/;
+  const NAME = /^\0(.*)\.(bundled|rendered|devices)\.js$/;
   return {
     name: 'built-modules',
     enforce: 'pre',
@@ -43,9 +45,23 @@ function entryOf(path, importer) {
 
 async function asModule(asked) {
   const file = asked.replace(ASKED, '');
+  if (asked.endsWith('?devices')) return `export const devices = ${JSON.stringify(deviceList())};`;
   if (asked.endsWith('?bundled')) return `export const source = ${JSON.stringify(await bundleForPage(file))};`;
   const { renderDocs } = await import('./render-docs.mjs');
   return `export const groups = ${JSON.stringify(renderDocs(file))};`;
+}
+
+/** A user agent with the version of the browser that captures, which `{chromium}` stands for, in place of Playwright's own. */
+function deviceList() {
+  const { devices } = createRequire(import.meta.url)('playwright-core');
+  return Object.entries(devices).map(([name, { userAgent, viewport, deviceScaleFactor, isMobile, hasTouch }]) => ({
+    name,
+    userAgent: userAgent.replace(/\b(Chrome|Edg)\/[\d.]+/g, '$1/{chromium}'),
+    ...viewport,
+    deviceScaleFactor,
+    isMobile,
+    hasTouch,
+  }));
 }
 
 /** @returns one script that sets `stillframe` to the exports of the entry */

@@ -76,6 +76,7 @@ const PICTURE_TYPES = [
   'image/png',
   'image/jpeg',
   'image/webp',
+  'image/avif',
   'image/bmp',
   'image/gif',
   'video/mp4',

@@ -5,7 +5,7 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 /** Each character holds 5 bits: 160 random bits (decisions.md, Envelope, ids, headers: at least 128). */
 const NAME_CHARS = 32;
 
-const EXTENSIONS = ['png', 'jpeg', 'webp', 'bmp', 'gif', 'mp4', 'pdf', 'txt'];
+const EXTENSIONS = ['png', 'jpeg', 'webp', 'avif', 'bmp', 'gif', 'mp4', 'pdf', 'txt'];
 const NAME_PATTERN = new RegExp(`^[a-z2-7]{${NAME_CHARS}}\\.(?:${EXTENSIONS.join('|')})$`);
 const PACK_PATTERN = new RegExp(`^[a-z2-7]{${NAME_CHARS}}\\.files$`);
 

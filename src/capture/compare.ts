@@ -37,7 +37,9 @@ export async function findPicture(
   principal: Principal,
 ): Promise<FoundPicture> {
   if (source.kind === 'given') {
-    readSide(source.content, side);
+    // The frame of an AVIF may be larger than the file says, and takes any memory when it is decoded.
+    if (readSide(source.content, side).format === 'avif')
+      throw refused(side, 'must be png, jpeg, webp or gif: an AVIF is compared if this server has captured it');
     return source;
   }
   const name =

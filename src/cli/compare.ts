@@ -129,7 +129,7 @@ async function checkOutput(output: string, force: boolean): Promise<void> {
 
 /** Reads a picture file, or captures a page. */
 async function readPicture(text: string, flags: CompareFlags, command: Command): Promise<Buffer> {
-  if (/\.(png|jpe?g|webp|bmp|gif)$/i.test(text) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
+  if (/\.(png|jpe?g|webp|avif|bmp|gif)$/i.test(text) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
     return await readFileOf(text);
   }
   const target = readTarget(text);
@@ -137,7 +137,7 @@ async function readPicture(text: string, flags: CompareFlags, command: Command):
   const body = { format: 'png', ...readCaptureFlags(command, config.proxyPassword) };
   if ('animate' in body) throw new UsageError('--animate-* cannot be used here: animated pictures are not compared.');
   if (body.format === 'pdf' || body.format === 'bmp')
-    throw new UsageError('--format must be png, jpeg or webp: PDFs and BMPs are not compared.');
+    throw new UsageError('--format must be png, jpeg, webp or avif: PDFs and BMPs are not compared.');
   const url = target.kind === 'url' ? target.url : LOCAL_PAGE;
   const { renderTarget } = await import('./run-capture.js');
   const { content } = await renderTarget({

@@ -12,6 +12,7 @@ const FORMATS: Record<string, CaptureFormat> = {
   jpg: 'jpeg',
   jpeg: 'jpeg',
   webp: 'webp',
+  avif: 'avif',
   bmp: 'bmp',
   gif: 'gif',
   mp4: 'mp4',
@@ -21,7 +22,7 @@ const FORMATS: Record<string, CaptureFormat> = {
 const NAME_MAX_CHARS = 80;
 
 /** Message about another extension, which follows "it" or the field's name. */
-export const EXTENSIONS = 'must end in .png, .jpg, .jpeg, .webp, .bmp, .gif, .mp4 or .pdf, or have no extension';
+export const EXTENSIONS = 'must end in .png, .jpg, .jpeg, .webp, .avif, .bmp, .gif, .mp4 or .pdf, or have no extension';
 
 /** Returns the format that a file's extension names; null for no extension, undefined for one that names none. */
 export function formatOfName(path: string): CaptureFormat | null | undefined {

@@ -67,7 +67,7 @@ export function memoryOf({ before, after }: Sizes): number {
 /** Reads the first bytes of a picture. @throws CaptureError `invalid_request` if it is not one, or too large */
 export function readSide(content: Buffer, side: 'before' | 'after'): PictureHead {
   const head = readHead(content);
-  if (head === null) throw invalid(side, 'must be a picture: png, jpeg, webp, gif');
+  if (head === null) throw invalid(side, 'must be a picture: png, jpeg, webp, gif, avif');
   if (area(head) > COMPARED_MAX_PIXELS)
     throw invalid(side, `must have at most ${COMPARED_MAX_PIXELS / 1e6} million pixels`);
   return head;

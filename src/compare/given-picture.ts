@@ -1,12 +1,12 @@
 /** Tells a picture's format from its first bytes, without a decoder, which a file that only looks like a picture must not reach. */
 
 export interface PictureHead {
-  format: 'png' | 'jpeg' | 'webp' | 'gif';
+  format: 'png' | 'jpeg' | 'webp' | 'gif' | 'avif';
   width: number;
   height: number;
 }
 
-/** Reads the first bytes of a picture. @returns null for what is no png, jpeg, webp or gif, or has no size */
+/** Reads the first bytes of a picture. @returns null for what is no png, jpeg, webp, gif or avif, or has no size */
 export function readHead(content: Buffer): PictureHead | null {
   try {
     const head = HEADS.find(({ isFormat }) => isFormat(content));
@@ -47,6 +47,7 @@ const HEADS: readonly HeadReader[] = [
     isFormat: (content) => /^GIF8[79]a$/.test(latin1(content, 0, 6)),
     size: (content) => [content.readUInt16LE(6), content.readUInt16LE(8)],
   },
+  { format: 'avif', isFormat: (content) => latin1(content, 4, 12) === 'ftypavif', size: sizeOfAvif },
 ];
 
 function sizeOfWebp(content: Buffer): [number, number] {
@@ -55,6 +56,14 @@ function sizeOfWebp(content: Buffer): [number, number] {
   if (chunk === 'VP8 ') return [content.readUInt16LE(26) & 0x3fff, content.readUInt16LE(28) & 0x3fff];
   const bits = chunk === 'VP8L' ? content.readUInt32LE(21) : 0;
   return chunk === 'VP8L' ? [(bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1] : [0, 0];
+}
+
+/** Encoders write the size (ISO 23008-12, 6.5.3) near the beginning. */
+const AVIF_HEAD_BYTES = 4_096;
+
+function sizeOfAvif(content: Buffer): [number, number] {
+  const at = content.subarray(0, AVIF_HEAD_BYTES).indexOf('ispe');
+  return at === -1 ? [0, 0] : [content.readUInt32BE(at + 8), content.readUInt32BE(at + 12)];
 }
 
 const SOS = 0xda;

@@ -17,6 +17,7 @@ export const WARNING_CODES = [
   'scaled_to_fit',
   'missing_file',
   'resources_failed',
+  'font_substituted',
   'redirected_to_login',
   'loaded_in_real_time',
   'still_waiting',
@@ -179,7 +180,7 @@ const renderDiagnosticsSchema = z.object({
 });
 
 const warningsSchema = list(
-  'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_not_on_paper` (a PDF of the viewport, without `pdf`), `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `resources_failed` (images, styles, scripts or fonts of the page could not be loaded), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `still_waiting` (it still showed that it waits, and worked or waited for its server), `content_cut_right` and `content_cut_left` (a full page is wider than its picture), `page_numbers_unsettled` (page numbers in the text changed with every print)',
+  'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_not_on_paper` (a PDF of the viewport, without `pdf`), `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `resources_failed` (images, styles, scripts or fonts of the page could not be loaded), `font_substituted` (text is not shown in the font that the page asks for, or as boxes), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `still_waiting` (it still showed that it waits, and worked or waited for its server), `content_cut_right` and `content_cut_left` (a full page is wider than its picture), `page_numbers_unsettled` (page numbers in the text changed with every print)',
   {
     code: z.enum(WARNING_CODES).meta({ description: 'the problem that was tolerated' }),
     message: text('for people; may change', 'The target answered with status 404.'),
@@ -188,7 +189,7 @@ const warningsSchema = list(
 
 const namedPictureSchema = z.object({
   name: text('its name in the request, or the one generated for it, such as `capture-1`', 'hero'),
-  format: text('format of the artifact: png, jpeg, webp, bmp or pdf', 'webp'),
+  format: text('format of the artifact: png, jpeg, webp, avif, bmp or pdf', 'webp'),
   width: number('of the encoded artifact', 2560),
   height: number('height of the artifact, in the same unit as `width`', 840),
   bytes: number('size of the artifact', 9_310),
@@ -207,7 +208,7 @@ export const captureDataSchema = z
   .object({
     url: text('the requested URL, normalized', 'https://example.com/'),
     final_url: text('the URL after redirects', 'https://example.com/'),
-    format: text('format of the artifact: png, jpeg, webp, bmp or pdf; gif or mp4 with `animate`', 'webp'),
+    format: text('format of the artifact: png, jpeg, webp, avif, bmp or pdf; gif or mp4 with `animate`', 'webp'),
     width: number('of the encoded artifact', 2560),
     height: number('height of the artifact, in the same unit as `width`', 1440),
     bytes: number('size of the artifact', 21_044),
@@ -359,6 +360,7 @@ const CONTENT_TYPES: Record<string, string> = {
   jpeg: 'image/jpeg',
   jpg: 'image/jpeg',
   webp: 'image/webp',
+  avif: 'image/avif',
   bmp: 'image/bmp',
   gif: 'image/gif',
   mp4: 'video/mp4',

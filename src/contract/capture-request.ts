@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEVICE_PRESETS } from './device-presets.js';
+import { deviceOf } from './device-presets.js';
 import { documentFields } from './document-schema.js';
 import { type CamelNames, camelName, canonicalTimezone, lowerCaseNames } from './field-rules.js';
 import { bareDomain, type SameSite } from './login-schema.js';
@@ -154,7 +154,10 @@ export type PictureEntry = {
   [Name in keyof Required<CamelNames<PlainEntry>>]: CamelNames<PlainEntry>[Name] extends infer Value
     ? Exclude<Value, undefined> | null
     : never;
-} & { resize: ResizeOption | null } & Pick<WireEntry, (typeof LATER_ENTRY_FIELDS)[number]>;
+} & { resize: ResizeOption | null } & Pick<WireEntry, 'rotate' | 'palette'> & {
+    selectorUnion?: string | undefined;
+    selectorFunction?: string | undefined;
+  };
 
 type PlainEntry = Omit<WireEntry, 'resize' | (typeof LATER_ENTRY_FIELDS)[number]>;
 
@@ -184,6 +187,8 @@ interface ConvertedOptions {
   headers: Record<string, string>;
   cookies: CookieOption[];
   pdf: PdfOption | null;
+  /** Also that of `selector_union`, and the code of `selector_function`. */
+  selector: string | null;
   padding: number;
   mask: string[];
   /** An opaque CSS color, in lower case. */
@@ -221,7 +226,7 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
   const documents = wire.pdf?.pages?.map((entry) => toPdfDocument(wire, entry));
   const { url, html, baseUrl } = documents?.[0]?.options ?? {};
   const region = wire.region === undefined ? null : REGIONS[wire.region];
-  const view = viewOf(wire.device === undefined ? wire.viewport : DEVICE_PRESETS[wire.device]);
+  const view = viewOf(wire.device === undefined ? wire.viewport : deviceOf(wire.device));
   return {
     ...(renamed(wire, OPTION_FIELDS) as unknown as PlainOptions),
     url: url ?? wire.url ?? wire.base_url ?? HTML_DOCUMENT_URL,
@@ -249,6 +254,7 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
       wire.pdf === undefined
         ? null
         : { ...toPdfOption(wire.pdf), ...(documents === undefined ? {} : { pages: documents }) },
+    selector: wire.selector ?? wire.selector_union ?? wire.selector_function ?? null,
     padding: wire.padding ?? 0,
     mask: wire.mask ?? [],
     maskColor: (wire.mask_color ?? MASK_COLOR_DEFAULT).toLowerCase(),
@@ -275,14 +281,15 @@ function toResizeOption(wire: WireCaptureRequest['resize']): ResizeOption | null
 }
 
 /** Left undefined unless they are used, so that entries without them keep the identity that they had before. */
-const LATER_ENTRY_FIELDS = ['rotate', 'palette'] as const;
+const LATER_ENTRY_FIELDS = ['rotate', 'palette', 'selector_union', 'selector_function'] as const;
 const ENTRY_FIELDS = Object.keys(pictureEntrySchema.shape).filter(
   (name) => !LATER_ENTRY_FIELDS.some((later) => later === name),
 );
 
 function toPictureEntry(wire: WireEntry): PictureEntry {
-  const { rotate, palette } = wire;
-  return { ...(renamed(wire, ENTRY_FIELDS) as PictureEntry), resize: toResizeOption(wire.resize), rotate, palette };
+  const { rotate, palette, selector_union: selectorUnion, selector_function: selectorFunction } = wire;
+  const later = { rotate, palette, selectorUnion, selectorFunction };
+  return { ...(renamed(wire, ENTRY_FIELDS) as PictureEntry), resize: toResizeOption(wire.resize), ...later };
 }
 
 function toViewportEntry({
@@ -293,7 +300,7 @@ function toViewportEntry({
   return {
     name: name ?? null,
     device: device ?? null,
-    view: viewOf(device === undefined ? view : DEVICE_PRESETS[device]),
+    view: viewOf(device === undefined ? view : deviceOf(device)),
   };
 }
 

@@ -102,11 +102,13 @@ function invalid(
 }
 
 const MASK_NEEDS_PIXELS =
-  'cannot be combined with a printed PDF, which would keep the text below the boxes. Use png, jpeg, webp or bmp, `full_page` with `full_page_algorithm` `by_sections` and without `pdf`, or `hide_selectors`.';
+  'cannot be combined with a printed PDF, which would keep the text below the boxes. Use png, jpeg, webp, avif or bmp, `full_page` with `full_page_algorithm` `by_sections` and without `pdf`, or `hide_selectors`.';
+
+/** The fields that name what is captured of the page, of which a picture has one. */
+const ELEMENT_FIELDS = ['selector', 'selector_union', 'selector_function'];
 
 function unsupported({
   format,
-  selector,
   clip,
   pdf,
   padding,
@@ -116,7 +118,8 @@ function unsupported({
 }: Body): Rule[] {
   const isPdf = format === 'pdf';
   const hasPdfEntry = entriesOf(others).some((entry) => entry.format === 'pdf');
-  const [hasSelector, hasClip, hasPdf] = [selector !== undefined, clip !== undefined, pdf !== undefined];
+  const [element = 'selector', second = element] = ELEMENT_FIELDS.filter((name) => others[name] !== undefined);
+  const [hasSelector, hasClip, hasPdf] = [others[element] !== undefined, clip !== undefined, pdf !== undefined];
   const isFullPage = fullPage === true && !hasSelector && !hasClip;
   const hasMask = Array.isArray(others.mask) && others.mask.length > 0;
   const isAnimated = others.animate !== undefined;
@@ -125,24 +128,29 @@ function unsupported({
   const notAnimated = 'cannot be combined with `animate`.';
   const notWithPdf = 'cannot be combined with format `pdf`.';
   return [
+    [second, second !== element, `cannot be combined with \`${element}\`.`],
     [
-      'selector',
+      element,
       isPdf && hasSelector,
-      'cannot be combined with format `pdf`. Use png, jpeg, webp or bmp, or leave `selector` out.',
+      `cannot be combined with format \`pdf\`. Use png, jpeg, webp, avif or bmp, or leave \`${element}\` out.`,
     ],
     ['pdf', !isPdf && !hasPdfEntry && hasPdf, 'needs format `pdf`.'],
     ['clip', isPdf && hasClip, notWithPdf],
-    ['clip', hasSelector && hasClip, 'cannot be combined with `selector`.'],
-    ['padding', padding !== undefined && padding !== 0 && !hasSelector, 'needs `selector`.'],
+    ['clip', hasSelector && hasClip, `cannot be combined with \`${element}\`.`],
+    [
+      'padding',
+      padding !== undefined && padding !== 0 && !hasSelector,
+      'needs `selector`, `selector_union` or `selector_function`.',
+    ],
     [
       'omit_background',
       others.omit_background === true && (isPdf || format === 'jpeg' || format === 'bmp'),
-      'needs format `png` or `webp`.',
+      'needs format `png`, `webp` or `avif`.',
     ],
     [
       'full_width',
       others.full_width === true && (!isFullPage || isPdf),
-      'needs `full_page` and format `png`, `jpeg`, `webp` or `bmp`, without `selector` and `clip`.',
+      'needs `full_page` and format `png`, `jpeg`, `webp`, `avif` or `bmp`, without `selector` and `clip`.',
     ],
     [
       'max_height',
@@ -154,7 +162,7 @@ function unsupported({
     [
       'annotate',
       others.annotate === true && (isPdf || others.inspect_page !== true),
-      'needs `inspect_page` and format `png`, `jpeg`, `webp` or `bmp`.',
+      'needs `inspect_page` and format `png`, `jpeg`, `webp`, `avif` or `bmp`.',
     ],
     ['resize', isPdf && others.resize !== undefined, notWithPdf],
     ['rotate', isPdf && others.rotate !== undefined, notWithPdf],
@@ -185,7 +193,7 @@ function unsupported({
     ['palette', isAnimated && hasPalette, notAnimated],
     ['rotate', isAnimated && others.rotate !== undefined, notAnimated],
     ['real_time', isAnimated && others.real_time === true, notAnimated],
-    ['animate.scroll', scrolls && hasSelector, 'cannot be combined with `selector`.'],
+    ['animate.scroll', scrolls && hasSelector, `cannot be combined with \`${element}\`.`],
     ['animate.scroll', scrolls && hasClip, 'cannot be combined with `clip`.'],
   ];
 }
@@ -194,7 +202,7 @@ function unsupported({
 function severalRules(body: Body): Rule[] {
   const has = (name: string) => body[name] !== undefined;
   const [inEntries, instead] = ['cannot be combined with `captures`: give it in an entry.', 'cannot be combined with'];
-  const ofOne: Rule[] = ['selector', 'clip', 'padding', 'full_width', 'max_height'].map((name) => [
+  const ofOne: Rule[] = [...ELEMENT_FIELDS, 'clip', 'padding', 'full_width', 'max_height'].map((name) => [
     name,
     has('captures') && has(name),
     inEntries,
@@ -221,19 +229,26 @@ function severalRules(body: Body): Rule[] {
 
 /** The rules of a request for the entry's picture alone, with the mask of the whole request, and its palette if the format allows one. */
 function entryRules(entry: Body, { format: asked, pdf, mask, full_page_algorithm, palette: ofAll }: Body): Rule[] {
-  const { selector_all: all, selector = all, format = asked, ...others } = entry;
+  const { selector_all: all, format = asked, ...others } = entry;
+  const chosen = ELEMENT_FIELDS.some((name) => entry[name] !== undefined) ? {} : { selector: all };
   const palette = entry.palette ?? (format === 'png' || format === 'bmp' ? ofAll : undefined);
   return [
     ...unsupported({
       ...others,
+      ...chosen,
       format,
-      selector,
       mask,
       full_page_algorithm,
       palette,
       pdf: format === 'pdf' ? pdf : undefined,
     }),
-    ['selector_all', all !== undefined && entry.selector !== undefined, 'cannot be combined with `selector`.'],
+    ...ELEMENT_FIELDS.map(
+      (name): Rule => [
+        'selector_all',
+        all !== undefined && entry[name] !== undefined,
+        `cannot be combined with \`${name}\`.`,
+      ],
+    ),
     ['limit', entry.limit !== undefined && all === undefined, 'needs `selector_all`.'],
   ];
 }

@@ -226,7 +226,7 @@ function readCapture(
       { ...rules, forceAsync: false },
     );
     if (/^(pdf|bmp)$/.test(submission.options.format))
-      throw invalidField('format', 'must be png, jpeg or webp in a comparison');
+      throw invalidField('format', 'must be png, jpeg, webp or avif in a comparison');
     return submission;
   });
 }

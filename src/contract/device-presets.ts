@@ -1,9 +1,8 @@
-/**
- * Device presets (decisions.md, Capture semantics). The mobile ones have the sizes and user agents of Playwright's
- * descriptors of the same name, copied because contract/ imports no browser library.
- * `{chromium}` in a user agent is replaced by the actual browser's version.
- */
-export interface DevicePreset {
+/** The devices that a capture can emulate: presets (decisions.md, Capture semantics), and all of Playwright by their names. */
+import { devices } from 'playwright-core?devices';
+import { nearestName } from './meant-field.js';
+
+export interface Device {
   /** CSS px. */
   width: number;
   /** CSS px. */
@@ -11,55 +10,56 @@ export interface DevicePreset {
   deviceScaleFactor: number;
   isMobile: boolean;
   hasTouch: boolean;
+  /** `{chromium}` stands for the version of the browser. Null for the browser's own. */
   userAgent: string | null;
-  /** For client hints; null where the vendor's browsers send none (Safari). */
-  clientHints: { platform: string; platformVersion: string; model: string; mobile: boolean } | null;
 }
 
-const DESKTOP = { deviceScaleFactor: 1, isMobile: false, hasTouch: false, userAgent: null, clientHints: null };
-const TOUCH = { isMobile: true, hasTouch: true, clientHints: null };
-
-/** Safari's user agent does not name the device model. */
-const safari = (device: string): string =>
-  `Mozilla/5.0 (${device} like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/27.2 Mobile/15E148 Safari/604.1`;
-
-export const DEVICE_PRESETS = {
+const DESKTOP = { deviceScaleFactor: 1, isMobile: false, hasTouch: false, userAgent: null };
+const DESKTOPS = {
   desktop_standard: { ...DESKTOP, width: 1280, height: 720 },
   desktop_hd: { ...DESKTOP, width: 1920, height: 1080 },
   desktop_2k: { ...DESKTOP, width: 2560, height: 1440 },
   desktop_4k: { ...DESKTOP, width: 3840, height: 2160 },
-  iphone_15_pro: {
-    ...TOUCH,
-    width: 393,
-    height: 659,
-    deviceScaleFactor: 3,
-    userAgent: safari('iPhone; CPU iPhone OS 17_5'),
-  },
-  iphone_15_pro_max: {
-    ...TOUCH,
-    width: 430,
-    height: 739,
-    deviceScaleFactor: 3,
-    userAgent: safari('iPhone; CPU iPhone OS 17_5'),
-  },
-  iphone_17_pro_max: {
-    ...TOUCH,
-    width: 440,
-    height: 763,
-    deviceScaleFactor: 3,
-    userAgent: safari('iPhone; CPU iPhone OS 18_7'),
-  },
-  pixel_8: {
-    ...TOUCH,
-    width: 412,
-    height: 839,
-    deviceScaleFactor: 2.625,
-    userAgent:
-      'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{chromium} Mobile Safari/537.36',
-    clientHints: { platform: 'Android', platformVersion: '14.0.0', model: 'Pixel 8', mobile: true },
-  },
-  ipad_pro_11: { ...TOUCH, width: 834, height: 1194, deviceScaleFactor: 2, userAgent: safari('iPad; CPU OS 12_2') },
-} satisfies Record<string, DevicePreset>;
+};
+const PRESETS_OF_PLAYWRIGHT = {
+  iphone_15_pro: 'iPhone 15 Pro',
+  iphone_15_pro_max: 'iPhone 15 Pro Max',
+  iphone_17_pro_max: 'iPhone 17 Pro Max',
+  pixel_8: 'Pixel 8',
+  ipad_pro_11: 'iPad Pro 11',
+};
 
-export type DeviceName = keyof typeof DEVICE_PRESETS;
-export const DEVICE_NAMES = Object.keys(DEVICE_PRESETS) as DeviceName[];
+const PLAYWRIGHT = new Map(devices.map(({ name, ...device }): [string, Device] => [name, device]));
+const DEVICES = new Map<string, Device>([
+  ...Object.entries(DESKTOPS),
+  ...Object.entries(PRESETS_OF_PLAYWRIGHT).map(([name, source]): [string, Device] => [name, playwrightDevice(source)]),
+  ...PLAYWRIGHT,
+]);
+const BY_LOWER_CASE = new Map([...DEVICES.keys()].map((name) => [name.toLowerCase(), name]));
+
+/** The names of the presets. */
+export const PRESET_NAMES = [...Object.keys(DESKTOPS), ...Object.keys(PRESETS_OF_PLAYWRIGHT)];
+/** The names of all devices, the presets first. */
+export const DEVICE_NAMES = [...DEVICES.keys()];
+
+function playwrightDevice(name: string): Device {
+  const device = PLAYWRIGHT.get(name);
+  if (device === undefined) throw new Error(`Playwright has no device "${name}".`);
+  return device;
+}
+
+/** The device of this name. @param name as `readDeviceName` returns it */
+export function deviceOf(name: string): Device {
+  const device = DEVICES.get(name);
+  if (device === undefined) throw new Error('There is no such device.');
+  return device;
+}
+
+/** Reads a name in any case. @returns the name as it is written here, or the problem with it */
+export function readDeviceName(text: string): { name: string } | { problem: string } {
+  const name = BY_LOWER_CASE.get(text.trim().toLowerCase());
+  if (name !== undefined) return { name };
+  const near = nearestName(text, DEVICE_NAMES);
+  const hint = near === null ? `. The presets are ${PRESET_NAMES.join(', ')}` : `. Did you mean \`${near}\`?`;
+  return { problem: `must be a device preset, or the name of a device of Playwright, such as Galaxy S24${hint}` };
+}

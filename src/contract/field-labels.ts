@@ -105,6 +105,8 @@ export const FIELD_LABELS: Readonly<Record<string, string>> = {
   'clip.y': 'Top edge of the rectangle',
   'clip.width': 'Width of the rectangle',
   'clip.height': 'Height of the rectangle',
+  selector_union: 'Capture elements together',
+  selector_function: 'Capture an element by a script',
   padding: 'Space around the element',
   full_width: 'Full width',
   max_height: 'Greatest height of a full page',

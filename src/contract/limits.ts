@@ -29,6 +29,7 @@ export const HEADER_VALUE_MAX_CHARS = 16_384;
 /** `custom_css` and `custom_js`, each. */
 export const CUSTOM_CODE_MAX_CHARS = 196_608;
 export const LOCALE_MAX_CHARS = 100;
+export const DEVICE_NAME_MAX_CHARS = 60;
 export const TIMEZONE_MAX_CHARS = 100;
 
 export const INSPECTION_LIMIT_CHARS = 12_000;
@@ -45,7 +46,15 @@ export const IDEMPOTENCY_KEY_PATTERN = /^[A-Za-z0-9._-]{1,128}$/;
 export const IDEMPOTENCY_KEY_RULE = 'must be 1 to 128 letters, digits, dots, underscores or hyphens';
 
 /** Largest side of one encoded picture, in output pixels. PNG's own limit is far beyond what Chromium paints. */
-export const FORMAT_MAX_SIDE_PX = { webp: 16_383, jpeg: 65_535, png: 2_147_483_647, bmp: 2_147_483_647 } as const;
+export const FORMAT_MAX_SIDE_PX = {
+  webp: 16_383,
+  jpeg: 65_535,
+  png: 2_147_483_647,
+  bmp: 2_147_483_647,
+  avif: 16_384,
+} as const;
+/** Its encoder keeps the whole picture in memory, with 30 bytes for each pixel. */
+export const AVIF_MAX_PIXELS = 25_000_000;
 /** Largest side of a PDF page: 14,400 pt at 72 pt per inch and 96 CSS px per inch. */
 export const PDF_PAGE_MAX_PX = 19_200;
 

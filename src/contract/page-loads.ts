@@ -82,7 +82,9 @@ function withEntry(page: CaptureOptions, entry: PictureEntry): CaptureOptions {
   const palette = entry.palette ?? (format === 'png' || format === 'bmp' ? page.palette : null);
   return {
     ...page,
-    selector: entry.selector ?? entry.selectorAll,
+    selector: entry.selector ?? entry.selectorAll ?? entry.selectorUnion ?? entry.selectorFunction ?? null,
+    selectorUnion: entry.selectorUnion ?? null,
+    selectorFunction: entry.selectorFunction ?? null,
     clip: entry.clip,
     padding: entry.padding ?? 0,
     fullPage: entry.fullPage ?? false,
@@ -93,15 +95,14 @@ function withEntry(page: CaptureOptions, entry: PictureEntry): CaptureOptions {
     // The request's own apply where the format has them.
     resize: entry.resize ?? (format === 'pdf' ? null : page.resize),
     omitBackground:
-      entry.omitBackground ??
-      ((format === 'png' || format === 'webp') && palette === null ? page.omitBackground : false),
+      entry.omitBackground ?? (/^(png|webp|avif)$/.test(format) && palette === null ? page.omitBackground : false),
     rotate: entry.rotate ?? (format === 'pdf' ? null : page.rotate),
     palette,
   };
 }
 
 function viewportName({ name, device, view }: NonNullable<CaptureOptions['viewports']>[number]): string {
-  return name ?? device ?? `${view.width}x${view.height}`;
+  return name ?? device?.split(/\W+/).filter(Boolean).join('-') ?? `${view.width}x${view.height}`;
 }
 
 /** The number of pictures that each `selector_all` without a `limit` may still have; at least 1. */

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { isOpaqueColor } from './css-color.js';
-import { DEVICE_NAMES } from './device-presets.js';
+import { DEVICE_NAMES, PRESET_NAMES, readDeviceName } from './device-presets.js';
 import { withDocumentRules } from './document-schema.js';
 import { extractSchema } from './extract.js';
 import { forbiddenHeader, hasLineBreak, isLocale, isTimezone, limited } from './field-rules.js';
@@ -50,6 +50,8 @@ export interface FieldMeta {
   form: 'first' | 'long';
   /** It is a file that another program writes: forms and help texts do not name its members. */
   opaque: true;
+  /** Values that a form offers for a text. */
+  suggested: readonly string[];
 }
 
 interface FlagMeta {
@@ -64,10 +66,16 @@ interface FlagMeta {
   hidden?: 'always' | 'without server';
 }
 
-const OWN_META = { group: 0, price: 0, links: 0, mcp: 0, cli: 0, form: 0, opaque: 0 } satisfies Record<
-  keyof FieldMeta,
-  0
->;
+const OWN_META = {
+  group: 0,
+  price: 0,
+  links: 0,
+  mcp: 0,
+  cli: 0,
+  form: 0,
+  opaque: 0,
+  suggested: 0,
+} satisfies Record<keyof FieldMeta, 0>;
 /** The names of FieldMeta, which JSON Schema documents must not have. */
 export const OWN_META_NAMES = Object.keys(OWN_META);
 
@@ -104,6 +112,7 @@ const line = (maxChars: number) =>
   limited(maxChars).refine((text) => !hasLineBreak(text), 'must not contain CR, LF or NUL');
 const code = () => limited(limits.CUSTOM_CODE_MAX_CHARS).optional();
 const selector = () => limited(4_096).trim().min(1);
+const elementCode = () => limited(limits.CUSTOM_CODE_MAX_CHARS).trim().min(1);
 const selectors = () => z.array(selector()).max(256).default([]);
 const DEEP = '`>>>` leads into open shadow trees and into frames of the same origin, as in `#frame >>> main`';
 const markers = () => z.array(limited(limits.MARKER_MAX_CHARS).trim().min(1)).max(limits.MARKERS_MAX_ITEMS).default([]);
@@ -149,6 +158,16 @@ const viewportMembers = () => ({
     .meta({ description: 'emulate a mobile browser: the viewport meta tag is honored' }),
   hasTouch: z.boolean().default(false).meta({ description: 'emulate a touch screen' }),
 });
+const DEVICE = `device: ${PRESET_NAMES.join(', ')}, or a device of Playwright by its name in any case, such as Galaxy S24 or Galaxy S24 landscape`;
+const deviceName = () =>
+  limited(limits.DEVICE_NAME_MAX_CHARS)
+    .transform((text, context) => {
+      const device = readDeviceName(text);
+      if ('name' in device) return device.name;
+      context.addIssue({ code: 'custom', message: device.problem });
+      return z.NEVER;
+    })
+    .optional();
 const rotate = () => z.union([z.literal(90), z.literal(180), z.literal(270)], { error: 'must be 90, 180 or 270' });
 const pictureName = () =>
   limited(limits.PICTURE_NAME_CHARS)
@@ -170,6 +189,13 @@ export const pictureEntrySchema = z.strictObject({
     description: 'greatest number of pictures of `selector_all`; default: as many as the request may still have',
     example: 5,
   }),
+  selector_union: selector()
+    .optional()
+    .meta({ description: 'as `selector_union` of the request', example: 'h1, .summary' }),
+  selector_function: elementCode().optional().meta({
+    description: 'as `selector_function` of the request',
+    example: 'document.querySelector("h2").parentElement',
+  }),
   clip: clip().optional().meta({ description: 'as `clip` of the request' }),
   full_page: z.boolean().optional().meta({ description: 'as `full_page` of the request', example: true }),
   full_width: z.boolean().optional().meta({ description: 'as `full_width` of the request', example: true }),
@@ -180,7 +206,7 @@ export const pictureEntrySchema = z.strictObject({
     .optional()
     .meta({ description: 'as `padding` of the request; also for `selector_all`', example: 16 }),
   format: z
-    .enum(['png', 'jpeg', 'webp', 'bmp', 'pdf'])
+    .enum(['png', 'jpeg', 'webp', 'avif', 'bmp', 'pdf'])
     .optional()
     .meta({ description: "`jpg` is jpeg; default: the request's" }),
   quality: whole(limits.QUALITY).optional().meta({ description: "default: the request's", example: 80 }),
@@ -293,16 +319,15 @@ export const requestFields = {
       description: 'CSS-pixel viewport and output density; `device` takes precedence',
       cli: 'members',
     }),
-  device: z
-    .enum(DEVICE_NAMES)
-    .optional()
-    .meta({
-      group: 'Viewport and device',
-      description: 'device preset; takes precedence over `viewport`',
-      mcp: 'device preset; takes precedence over `width` and `height`',
-      cli: { short: '-d' },
-      form: 'first',
-    }),
+  device: deviceName().meta({
+    group: 'Viewport and device',
+    description: `${DEVICE}; takes precedence over \`viewport\``,
+    example: 'Galaxy S24 landscape',
+    mcp: `${DEVICE}; takes precedence over \`width\` and \`height\``,
+    cli: { short: '-d' },
+    form: 'first',
+    suggested: DEVICE_NAMES,
+  }),
   full_page: z
     .boolean()
     .default(false)
@@ -339,7 +364,7 @@ export const requestFields = {
       cli: { help: 'let animations and transitions run' },
     }),
   format: z
-    .enum(['png', 'jpeg', 'webp', 'bmp', 'pdf'])
+    .enum(['png', 'jpeg', 'webp', 'avif', 'bmp', 'pdf'])
     .default('webp')
     .meta({
       group: 'Output',
@@ -350,7 +375,7 @@ export const requestFields = {
     }),
   quality: whole(limits.QUALITY)
     .default(limits.QUALITY.default)
-    .meta({ group: 'Output', description: 'encoding quality; jpeg and webp only', cli: { short: '-q' } }),
+    .meta({ group: 'Output', description: 'encoding quality; jpeg, webp and avif only', cli: { short: '-q' } }),
   delay: whole(limits.DELAY_MS)
     .default(limits.DELAY_MS.default)
     .meta({ group: 'Waiting', description: 'ms to wait after the page has settled', mcp: true }),
@@ -708,11 +733,31 @@ export const requestFields = {
       example: { x: 0, y: 0, width: 640, height: 480 },
       ...EXTENSION,
     }),
+  selector_union: selector()
+    .optional()
+    .meta({
+      group: 'What to capture',
+      description: `capture the smallest part of the page that has all visible elements that match this CSS selector; ${DEEP}; not with format pdf`,
+      example: 'h1, .summary',
+      ...EXTENSION,
+    }),
+  selector_function: elementCode()
+    .optional()
+    .meta({
+      group: 'What to capture',
+      description:
+        'capture only the element that this JavaScript expression, or the function that it is, returns in the page, or its promise; not with format pdf',
+      example:
+        '[...document.querySelectorAll("h2")].find((title) => title.textContent.includes("Pricing"))?.parentElement',
+      links: false,
+      ...EXTENSION,
+    }),
   padding: whole({ min: 0, max: limits.PADDING_MAX_PX })
     .optional()
     .meta({
       group: 'What to capture',
-      description: 'CSS px kept around the element of `selector`, within the page',
+      description:
+        'CSS px kept around the element of `selector`, `selector_union` or `selector_function`, within the page',
       example: 16,
       cli: { short: '-p' },
       ...EXTENSION,
@@ -761,7 +806,7 @@ export const requestFields = {
     .default(false)
     .meta({
       group: 'What to capture',
-      description: 'transparent background where the page paints nothing; png and webp only',
+      description: 'transparent background where the page paints nothing; png, webp and avif only',
       ...EXTENSION,
     }),
   real_time: z
@@ -985,10 +1030,10 @@ export const requestFields = {
     .array(
       z.strictObject({
         name: pictureName(),
-        device: z
-          .enum(DEVICE_NAMES)
-          .optional()
-          .meta({ description: 'device preset; takes precedence over the other members' }),
+        device: deviceName().meta({
+          description: 'as `device` of the request; takes precedence over the other members',
+          example: 'iphone_15_pro',
+        }),
         ...viewportMembers(),
       }),
     )

@@ -273,7 +273,7 @@ export function parseWatch(body: unknown, rules: Omit<SubmissionRules, 'forceAsy
   if (comparesPixels && /^(pdf|bmp)$/.test(options.format))
     throw invalidField(
       'request.format',
-      'must be png, jpeg or webp for a comparison of pixels; for a PDF, set `text` or `"report": "always"`',
+      'must be png, jpeg, webp or avif for a comparison of pixels; for a PDF, set `text` or `"report": "always"`',
     );
   return definition;
 }

@@ -34,7 +34,7 @@ export function negotiate(accept: string | undefined, format: CaptureFormat): 'j
 }
 
 const FORMATS = new Map(
-  (['png', 'jpeg', 'webp', 'bmp', 'pdf'] as const).map((format) => [contentTypeOf(format), format]),
+  (['png', 'jpeg', 'webp', 'avif', 'bmp', 'pdf'] as const).map((format) => [contentTypeOf(format), format]),
 );
 
 /** With these, JSON or the default format is as good as a picture's own media type. */
@@ -50,8 +50,9 @@ export function formatOfAccept(accept = ''): CaptureFormat | null {
     ({ type, weight }) => weight > 0 && (FORMATS.has(type) || WIDE_TYPES.has(type)),
   );
   const weightMax = Math.max(...ranges.map(({ weight }) => weight));
-  const [chosen] = ranges.flatMap(({ type, weight }) => (weight === weightMax ? (FORMATS.get(type) ?? []) : []));
-  return chosen ?? null;
+  const chosen = ranges.flatMap(({ type, weight }) => (weight === weightMax ? (FORMATS.get(type) ?? []) : []));
+  // Browsers name avif first among the types of images, and it takes longest to make.
+  return chosen.find((format) => format !== 'avif') ?? chosen[0] ?? null;
 }
 
 /** The package `negotiator` returns an order only, in which equal weights look like a preference. */

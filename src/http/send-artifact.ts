@@ -12,7 +12,7 @@ import type { AppEnv, AppServices } from './app-services.js';
 /** Files may contain third-party content: nothing in them may run or load anything on this origin. The browser's own viewer needs styles. */
 const SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
 /** The names of stored pictures, videos, PDFs and texts. */
-export const ARTIFACT_NAME = /^[A-Za-z0-9_-]{32,128}\.(png|jpeg|jpg|webp|bmp|gif|mp4|pdf|txt)$/;
+export const ARTIFACT_NAME = /^[A-Za-z0-9_-]{32,128}\.(png|jpeg|jpg|webp|avif|bmp|gif|mp4|pdf|txt)$/;
 
 export interface NamedArtifact {
   name: string;

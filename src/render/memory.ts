@@ -2,6 +2,7 @@
 
 import { frameCount } from '../contract/animation.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
+import { AVIF_MAX_PIXELS } from '../contract/limits.js';
 import type { PageLoad } from '../contract/page-loads.js';
 
 /** The maximum number of pixels of one capture, which takes 168 MB in the browser. */
@@ -18,6 +19,8 @@ const ANIMATION_BYTES = 150_000_000;
 const ANIMATION_FRAME_BYTES = 500_000;
 /** Encoded bytes of a picture that is held until all are taken. */
 const HELD_BYTES_PER_PIXEL = 2;
+/** The encoder of avif, for each pixel of the whole picture. Measured: 1.2 GB for 41 million. */
+const AVIF_BYTES_PER_PIXEL = 30;
 /** Memory of the dedicated browser of a repeated rendering. */
 const OWN_BROWSER_BYTES = 150_000_000;
 /** An attachment of a PDF: its text in base64, its bytes, and these packed, in the PDF and in the thread that adds them. */
@@ -38,9 +41,10 @@ export function estimateBytes({ pictures }: Pick<PageLoad, 'pictures'>, alone: b
     animate === null ? [] : [ANIMATION_BYTES + ANIMATION_FRAME_BYTES * frameCount(animate)],
   );
   const attached = Math.max(...pictures.map(({ options }) => attachedBytes(options)));
+  const avif = Math.max(0, ...pictures.map(({ options }) => avifPixelsOf(options)));
   const held =
     HELD_BYTES_PER_PIXEL * others + animated.reduce((sum, one) => sum + one, 0) + BYTES_PER_ATTACHED_BYTE * attached;
-  return PAGE_BYTES + BYTES_PER_PIXEL * largest + held + (alone ? OWN_BROWSER_BYTES : 0);
+  return PAGE_BYTES + BYTES_PER_PIXEL * largest + AVIF_BYTES_PER_PIXEL * avif + held + (alone ? OWN_BROWSER_BYTES : 0);
 }
 
 function attachedBytes({ pdf, files }: CaptureOptions): number {
@@ -58,6 +62,14 @@ function shotPixelsOf({ view, fullPage, clip, selector, animate }: CaptureOption
   const largest = Math.max(pixelsOf(view), clip === null ? 0 : pixelsOf(clip), bandPixels);
   // In a mobile view, the page decides how many CSS px one shot has.
   return view.isMobile ? largest : Math.min(SHOT_MAX_PIXELS, largest);
+}
+
+/** The most pixels that the picture may have if it is an avif; their number is known only of a view. */
+function avifPixelsOf(options: CaptureOptions): number {
+  const { format, fullPage, clip, selector, view } = options;
+  if (format !== 'avif') return 0;
+  const isView = !fullPage && clip === null && selector === null && !view.isMobile;
+  return isView ? Math.min(AVIF_MAX_PIXELS, shotPixelsOf(options)) : AVIF_MAX_PIXELS;
 }
 
 interface Waiter {

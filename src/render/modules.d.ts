@@ -6,6 +6,19 @@ declare module '*?bundled' {
   export const source: string;
 }
 
+/** Playwright's devices, listed by scripts/built-modules.mjs. */
+declare module 'playwright-core?devices' {
+  export const devices: {
+    name: string;
+    userAgent: string;
+    width: number;
+    height: number;
+    deviceScaleFactor: number;
+    isMobile: boolean;
+    hasTouch: boolean;
+  }[];
+}
+
 declare module '@joplin/turndown-plugin-gfm' {
   import type TurndownService from 'turndown';
 

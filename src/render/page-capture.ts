@@ -59,7 +59,14 @@ import {
   takePicture,
   undoPicture,
 } from './picture/take-picture.js';
-import { type BlockedAndBanner, explain, pictureWarnings, warningsOf, watchMissingFiles } from './report.js';
+import {
+  type BlockedAndBanner,
+  explain,
+  pictureWarnings,
+ 
+  warningsOf,
+  watchMissingFiles,
+} from './report.js';
 import { type StageTime, type StageTimes, timingsOf } from './stage-times.js';
 import { runSteps, waitForFunction } from './steps/steps.js';
 
@@ -333,7 +340,7 @@ export class PageCapture {
       const leftMs = deadlines.leftMs();
       // After its budget, the element is captured in its current state.
       const how = { deadline: monotonicNow() + leftMs, waitForIdle: () => this.#idleAgain(), index };
-      await deadlines.within(scrollToElement(page, options.selector ?? '', how), leftMs);
+      await deadlines.within(scrollToElement(page, options, how), leftMs);
     }
     if (!goesBack) return;
     const since = performance.now();

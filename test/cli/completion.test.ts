@@ -29,7 +29,7 @@ describe('the completion for bash', () => {
   });
 
   it('offers the valid values of a flag, and leaves files to bash', () => {
-    expect(offered('stillframe', 'capture', '--format', '')).toEqual(['png', 'jpeg', 'webp', 'bmp', 'pdf']);
+    expect(offered('stillframe', 'capture', '--format', '')).toEqual(['png', 'jpeg', 'webp', 'avif', 'bmp', 'pdf']);
     expect(offered('stillframe', 'capture', '--rotate', '')).toEqual(['90', '180', '270']);
     expect(offered('stillframe', 'capture', '--format', 'w')).toEqual(['webp']);
     expect(offered('stillframe', 'completion', '')).toEqual(['bash', 'zsh', 'fish']);

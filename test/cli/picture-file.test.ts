@@ -11,6 +11,7 @@ describe('the format of a picture', () => {
     ['b.JPG', undefined, 'jpeg'],
     ['a.b/c.pdf', undefined, 'pdf'],
     ['b.bmp', undefined, 'bmp'],
+    ['b.AVIF', undefined, 'avif'],
     ['b', 'png', 'png'],
     ['b', undefined, null],
     ['-', 'png', 'png'],

@@ -144,6 +144,15 @@ describe('a request with extensions', () => {
       { selector: 'main', clip: CLIP },
       { animate: {}, clip: { ...CLIP, height: 721 } },
     ],
+    ['selector_union', { format: 'pdf', selector_union: 'p' }, { selector: 'p', selector_union: 'p' }],
+    [
+      'selector_function',
+      { format: 'pdf', selector_function: 'a' },
+      { selector_union: 'p', selector_function: 'a' },
+      { captures: [{}], selector_function: 'a' },
+    ],
+    ['clip', { selector_union: 'main', clip: CLIP }],
+    ['captures.0.selector_all', { captures: [{ selector_all: 'p', selector_function: 'a' }] }],
     ['padding', { padding: 8 }],
     [
       'full_width',

@@ -28,18 +28,19 @@ describe('the loads of a request', () => {
 
   it('have each viewport in each color scheme', () => {
     const options = optionsOf({
-      viewports: [{ device: 'pixel_8' }, { name: 'wide', width: 1_600 }],
+      viewports: [{ device: 'Galaxy S9+ landscape' }, { name: 'wide', width: 1_600 }],
       color_schemes: ['light', 'dark'],
       captures: [{ name: 'view' }, { name: 'all', selector_all: 'p', limit: 2 }],
     });
     expect(
       pageLoadsOf(options).map(({ options: { device, view, colorScheme } }) => [device, view.width, colorScheme]),
     ).toEqual([
-      ['pixel_8', 412, 'light'],
-      ['pixel_8', 412, 'dark'],
+      ['Galaxy S9+ landscape', 658, 'light'],
+      ['Galaxy S9+ landscape', 658, 'dark'],
       [null, 1_600, 'light'],
       [null, 1_600, 'dark'],
     ]);
+    expect(pictureNames(options)[0]).toBe('Galaxy-S9-landscape-light-view');
     expect(pictureNames(options).slice(-3)).toEqual(['wide-dark-view', 'wide-dark-all-1', 'wide-dark-all-2']);
   });
 

@@ -109,7 +109,7 @@ describe('a capture request', () => {
 
   it('names the valid values of a choice', () => {
     expect(refusal({ ...URL_ONLY, format: 'gif' }).message).toBe(
-      '`format` must be one of png, jpeg, webp, bmp, pdf, not "gif"',
+      '`format` must be one of png, jpeg, webp, avif, bmp, pdf, not "gif"',
     );
   });
 
@@ -174,6 +174,27 @@ describe('a capture request', () => {
       locale: 'en-GB',
       timezone: 'Asia/Tokyo',
     });
+  });
+
+  it('knows the devices of Playwright by their names in any case, and suggests the nearest for an unknown one', () => {
+    const same = [' galaxy s24 LANDSCAPE', 'Galaxy S24 landscape'].map((device) => parse({ ...URL_ONLY, device }));
+    expect(same[0]).toEqual(same[1]);
+    expect(same[0]?.options).toMatchObject({ device: 'Galaxy S24 landscape', view: { width: 780, height: 360 } });
+    const sizes = ['iphone_15_pro', 'iPhone 15 Pro', 'PIXEL_8'].map(
+      (device) => parse({ ...URL_ONLY, device }).options.view,
+    );
+    expect(sizes[0]).toEqual({ width: 393, height: 659, deviceScaleFactor: 3, isMobile: true, hasTouch: true });
+    expect([sizes[1], sizes[2]?.width]).toEqual([sizes[0], 412]);
+    expect(refusal({ ...URL_ONLY, device: 'Galaxi S24' }).message).toMatch(
+      /such as Galaxy S24\. Did you mean `Galaxy S24`\?$/,
+    );
+    expect(refusal({ ...URL_ONLY, device: 'fridge' }).message).toMatch(
+      /The presets are desktop_standard, .*, ipad_pro_11$/,
+    );
+    expect(pathsOf({ ...URL_ONLY, viewports: [{ device: 'x'.repeat(61) }], device: 7 })).toContain(
+      'viewports.0.device',
+    );
+    expect(refusal({ ...URL_ONLY, emulate: 'Galaxy S24' }).message).toContain('Did you mean `device`?');
   });
 
   it('lets a device preset win over the viewport', () => {
@@ -301,6 +322,8 @@ const VALUES: Record<string, [unknown, unknown]> = {
   locale: ['en-GB', 'de-DE'],
   timezone: ['Europe/London', 'Europe/Berlin'],
   mask_color: ['black', 'white'],
+  device: ['pixel_8', 'Galaxy S24'],
+  'viewports.device': ['pixel_8', 'Galaxy S24'],
   'proxy.server': ['http://a.example.com', 'http://b.example.com'],
   'cookies.domain': [undefined, 'example.co.uk'],
   'storage_state.cookies': [[], [{ name: 'a', value: 'b', domain: 'example.com' }]],

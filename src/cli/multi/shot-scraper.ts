@@ -12,19 +12,15 @@ export const ITS_NAMES: Readonly<Record<string, string>> = {
   wait_for: 'wait_for_function',
   javascript: 'custom_js',
   js_file: 'custom_js',
+  selector_all: 'selector_union',
 };
 /** Fields for what is not captured here, and the line to write instead. */
 const INSTEAD: Readonly<Record<string, string>> = {
+  selectors: 'write `selector_union: "…"`, which shows all matches together',
   ...Object.fromEntries(
-    ['selectors', 'selector_all', 'selectors_all'].map((name) => [
+    ['js_selectors', 'js_selector_all', 'js_selectors_all'].map((name) => [
       name,
-      'write `selector: "…"` in a shot for each element',
-    ]),
-  ),
-  ...Object.fromEntries(
-    ['js_selector', 'js_selectors', 'js_selector_all', 'js_selectors_all'].map((name) => [
-      name,
-      'write `selector: "[data-shot]"`, and `custom_js: "…"` that sets this attribute',
+      'write `selector_union: "[data-shot]"`, and `custom_js: "…"` that sets this attribute',
     ]),
   ),
   sh: 'write the command as `server: "…"`, or run it before',
@@ -38,7 +34,10 @@ const INSTEAD: Readonly<Record<string, string>> = {
  * @param note adds a problem of a field
  */
 export function fromShotScraper(shot: Fields, defaults: Fields, note: (path: string, message: string) => void): Fields {
-  const { width, height, skip, fail, selectors, ...fields } = shot;
+  const { width, height, skip, fail, selectors, selectors_all: all, js_selector: filter, ...fields } = shot;
+  if (Array.isArray(all)) fields.selector_all ??= all.join(', ');
+  if (typeof filter === 'string')
+    fields.selector_function ??= `[...document.querySelectorAll('*')].find((el) => (${filter}))`;
   if (Array.isArray(selectors) && selectors.length === 1) fields.selector ??= selectors[0];
   else if (selectors !== undefined) fields.selectors = selectors;
   if (skip !== undefined && skip !== false) fields.skip = skip;
@@ -60,7 +59,8 @@ export function fromShotScraper(shot: Fields, defaults: Fields, note: (path: str
   const density =
     isObject(defaults.viewport) && 'deviceScaleFactor' in defaults.viewport ? {} : { deviceScaleFactor: 1 };
   fields.viewport = { ...VIEW, ...density, ...defined({ width, height }) };
-  if (height === undefined && fields.selector === undefined) fields.full_page ??= true;
+  const isElement = ['selector', 'selector_union', 'selector_function'].some((name) => fields[name] !== undefined);
+  if (height === undefined && !isElement) fields.full_page ??= true;
   return fields;
 }
 

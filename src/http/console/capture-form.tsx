@@ -72,7 +72,7 @@ export function CaptureForm({ formToken, keys, form, error, aside }: CaptureForm
           </button>
         </div>
         <div class="row first">
-          {fields(FIRST_FIELDS.filter(({ kind }) => kind === 'choice'))}
+          {fields(FIRST_FIELDS.filter(({ kind, suggested }) => kind === 'choice' || suggested !== undefined))}
           <SelectField
             name="key"
             id={idOf('key')}
@@ -256,7 +256,7 @@ function isLarge({ kind }: FormField): boolean {
 }
 
 function Control({ field, text, labelled }: { field: FormField; text: string; labelled: Labelled }) {
-  const { kind, name, defaultValue, choices } = field;
+  const { kind, name, defaultValue, choices, suggested } = field;
   const placeholder = placeholderOf(field);
   if (kind === 'choice') {
     const byDefault = defaultValue === undefined ? 'not set' : `${String(defaultValue)} (default)`;
@@ -272,16 +272,27 @@ function Control({ field, text, labelled }: { field: FormField; text: string; la
   }
   if (kind === 'secret') return <input type="password" autocomplete="new-password" {...labelled} />;
   const inputmode = kind === 'number' ? 'decimal' : name.endsWith('url') ? 'url' : undefined;
+  const listId = suggested === undefined ? undefined : `l-${idOf(name)}`;
   return (
-    <input
-      type="text"
-      inputmode={inputmode}
-      value={escaped(text)}
-      placeholder={placeholder}
-      autocomplete="off"
-      spellcheck={false}
-      {...labelled}
-    />
+    <>
+      <input
+        type="text"
+        inputmode={inputmode}
+        list={listId}
+        value={escaped(text)}
+        placeholder={placeholder}
+        autocomplete="off"
+        spellcheck={false}
+        {...labelled}
+      />
+      {suggested === undefined ? null : (
+        <datalist id={listId}>
+          {suggested.map((value) => (
+            <option value={value} />
+          ))}
+        </datalist>
+      )}
+    </>
   );
 }
 

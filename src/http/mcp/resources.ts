@@ -1,5 +1,5 @@
 import type { ReadResourceResult, Resource, ResourceTemplate } from '@modelcontextprotocol/sdk/types.js';
-import { DEVICE_NAMES, DEVICE_PRESETS } from '../../contract/device-presets.js';
+import { DEVICE_NAMES, deviceOf } from '../../contract/device-presets.js';
 import { REGION_NAMES, REGIONS } from '../../contract/regions.js';
 import type { McpBackend } from './backend.js';
 import { jobFacts } from './show-job.js';
@@ -12,8 +12,8 @@ const TABLES: { uri: string; name: string; description: string; rows(): unknown[
   {
     uri: 'stillframe://devices',
     name: 'devices',
-    description: 'The device presets of `device`, with their viewports',
-    rows: () => DEVICE_NAMES.map(deviceOf),
+    description: 'The values of `device`, with their viewports: presets, and the devices of Playwright',
+    rows: () => DEVICE_NAMES.map(deviceRow),
   },
   {
     uri: 'stillframe://regions',
@@ -54,7 +54,7 @@ function contentOf(uri: string, value: unknown): ReadResourceResult {
   return { contents: [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(value) }] };
 }
 
-function deviceOf(name: (typeof DEVICE_NAMES)[number]) {
-  const { width, height, deviceScaleFactor, isMobile, hasTouch } = DEVICE_PRESETS[name];
+function deviceRow(name: string) {
+  const { width, height, deviceScaleFactor, isMobile, hasTouch } = deviceOf(name);
   return { name, viewport: { width, height, deviceScaleFactor, isMobile, hasTouch } };
 }

@@ -14,10 +14,12 @@ import { encodeBmp, encodePalette, isAllWhitePixels, type Size, turned, wholePic
 
 /** Above this size, webp is encoded with the least effort, which takes two thirds of the time for a file of about the same size. */
 const WEBP_QUICK_PIXELS = 8_000_000;
+/** Above this size, avif is encoded with the least effort, which takes a third of the time for a file that is an eighth larger. */
+const AVIF_QUICK_PIXELS = 4_000_000;
 
 export interface Encoding {
   format: ImageFormat;
-  /** 1–100, for jpeg and webp. */
+  /** 1–100, for jpeg, webp and avif. */
   quality: number;
   /** Whether areas that the page leaves transparent stay so. */
   transparent: boolean;
@@ -135,6 +137,7 @@ async function encodeImage(
     png: () => image.png({ compressionLevel: 6, adaptiveFiltering: false }),
     // Optimized coding would keep the whole picture in memory.
     jpeg: () => image.jpeg({ quality, optimiseCoding: false }),
+    avif: () => image.avif({ quality, effort: width * height > AVIF_QUICK_PIXELS ? 0 : 1 }),
     webp: () => image.webp({ quality, effort: width * height > WEBP_QUICK_PIXELS ? 0 : 2 }),
   };
   const { data, info } = await encoders[format]().toBuffer({ resolveWithObject: true });

@@ -19,8 +19,8 @@ const SINGLE_MAX_RATIO = 1.5;
 const OVERLAP_PX = 48;
 /** Qualities, tried in this order until a tile is small enough. */
 const QUALITIES = [80, 55, 30];
-/** The webp decoder keeps the whole picture in memory; other decoders keep some rows. */
-const WEBP_MAX_PIXELS = 50_000_000;
+/** The decoders of webp and avif keep the whole picture in memory; others keep some rows. */
+const DECODED_MAX_PIXELS = 50_000_000;
 
 /** Makes the process encode one tile at a time, so that captures find free threads for their encoders. */
 const ALONE = Number.POSITIVE_INFINITY;
@@ -35,7 +35,7 @@ interface Plan {
 
 /**
  * Cuts a captured picture into tiles that a model can read, and returns those from `from` on that fit into one answer.
- * @param content png, jpeg or webp
+ * @param content png, jpeg, webp or avif
  * @throws CaptureError `invalid_request` if there is no such tile, or the picture is too large to be decoded here
  */
 export async function modelTiles(
@@ -44,7 +44,7 @@ export async function modelTiles(
   { from, density }: TileOrder,
 ): Promise<ModelTiles> {
   const { width, height, format } = await sharp(content, { limitInputPixels: false }).metadata();
-  if (format === 'webp' && width * height > WEBP_MAX_PIXELS) throw tooLarge();
+  if (/^(webp|heif)$/.test(format) && width * height > DECODED_MAX_PIXELS) throw tooLarge();
   const { scale, cuts } = plan({ width, height, density });
   if (from > cuts.length) throw noSuchTile(cuts.length);
   const tiles: ModelTile[] = [];

@@ -31,15 +31,31 @@ const SCREEN_MS = 16;
 /** What a survey found, by selector, so that the pictures of many elements do not judge all matches again for each. */
 const surveyed = new Map<string, Found[]>();
 
-/** The element to capture, or the frame of this document that contains it. */
-let chosen: Element | null = null;
+/** The greatest number of matches that are captured together. */
+const UNION_MAX = 1_000;
 
-export function marked(): Element | null {
-  return chosen;
+/** The elements to capture, or the frames of this document that contain them. */
+let chosen: Element[] = [];
+/** Elements that scripts of the request have chosen, by their code, which stands in place of a selector. */
+const picked = new Map<string, Element>();
+
+/** Whether any of the elements to capture fits. */
+export function isAnyMarked(fits: (marked: Element) => boolean): boolean {
+  return chosen.some(fits);
 }
 
 export function unmark(): void {
-  chosen = null;
+  chosen = [];
+}
+
+/** Notes the element at which the page's own world dispatches an event of this name, as that of the code. */
+export function awaitPick(code: string, event: string): void {
+  picked.delete(code);
+  const note = (dispatched: Event) => {
+    const [target] = dispatched.composedPath();
+    if (target instanceof Element) picked.set(code, target);
+  };
+  addEventListener(event, note, { capture: true, once: true });
 }
 
 /**
@@ -65,13 +81,13 @@ function isWhollyInView({ element, frames }: Found): boolean {
 }
 
 /**
- * Selects the first visible match in document order, or one after it, expands the scrollers that clip it, and scrolls to it. Its parts
- * replace an empty box. Shadow trees are searched last; frames of the same origin only via `>>>`.
+ * Selects the first visible match in document order, or one after it, or all, expands the scrollers that clip it, and scrolls to it. Its
+ * parts replace an empty box. Shadow trees are searched last; frames of the same origin only via `>>>`.
  * @param index the number of visible matches before it
  */
-export async function mark(selector: string, index = 0): Promise<Sighting> {
-  const known = surveyed.get(selector)?.[index];
-  if (known?.element.isConnected && matchSatisfies(known, isReachable)) return { box: await show(known) };
+export async function mark(selector: string, index: number | 'all' = 0): Promise<Sighting> {
+  const known = index === 'all' ? undefined : surveyed.get(selector)?.[index];
+  if (known?.element.isConnected && matchSatisfies(known, isReachable)) return { box: await show([known]) };
   let matches: Found[];
   let crossOriginFrame: Search['crossOriginFrame'];
   try {
@@ -79,14 +95,14 @@ export async function mark(selector: string, index = 0): Promise<Sighting> {
   } catch (error) {
     return { problem: 'invalid_selector', message: String((error as Error).message) };
   }
-  const match = candidates(matches, index + 1)[index];
-  if (match !== undefined) return { box: await show(match) };
+  const found = index === 'all' ? candidates(matches, UNION_MAX) : candidates(matches, index + 1).slice(index);
+  if (found.length > 0) return { box: await show(found) };
   if (crossOriginFrame === null) {
     const problem = matches.length === 0 ? 'not_found' : 'not_visible';
     return { problem, matches: matches.length, judged: Math.min(matches.length, JUDGED_MAX) };
   }
   const frame = crossOriginFrame.element as HTMLIFrameElement;
-  await show({ element: frame, frames: [] });
+  await show([{ element: frame, frames: [] }]);
   const everywhere = { left: -Infinity, right: Infinity, top: -Infinity, bottom: Infinity };
   const shown = partOnPage(boxInFrames(everywhere, [frame]));
   return { problem: 'frame_of_another_origin', matches: matches.length, place: crossOriginFrame.place, shown };
@@ -120,18 +136,30 @@ function firstOf(matches: readonly Found[], most: number, judge: (candidate: Ele
   return found;
 }
 
-/** @returns the element's box on the page */
-async function show(match: Found): Promise<ElementBox> {
-  const { element, frames } = match;
-  chosen = frames[0] ?? element;
-  notePositions(() => [pageScroller(), ...ancestry(match.element), ...frames.flatMap(ancestry)]);
+/** @returns the box on the page of all these elements together, of which there is one at least */
+async function show(matches: readonly Found[]): Promise<ElementBox> {
+  chosen = matches.map(({ element, frames }) => frames[0] ?? element);
+  notePositions(() => [
+    pageScroller(),
+    ...matches.flatMap(({ element, frames }) => [element, ...frames].flatMap(ancestry)),
+  ]);
   for (const box of pageBoxes()) forceAll(box, { 'scroll-behavior': 'auto', 'scroll-snap-type': 'none' });
-  enlargeFrames(match);
-  expandScrollers(chosen);
-  if (frames.length === 0) bringIntoView(element);
-  else element.scrollIntoView({ behavior: 'instant', block: 'center', inline: 'nearest' });
+  for (const match of matches) enlargeFrames(match);
+  for (const element of chosen) expandScrollers(element);
+  for (const { element, frames } of matches.slice(0, 1)) {
+    if (frames.length === 0) bringIntoView(element);
+    else element.scrollIntoView({ behavior: 'instant', block: 'center', inline: 'nearest' });
+  }
   await passFrames(2, 250);
-  return partOnPage(frames.length === 0 ? boxOf(element) : boxInFrames(element.getBoundingClientRect(), frames));
+  const boxes = matches.map(({ element, frames }) =>
+    partOnPage(frames.length === 0 ? boxOf(element) : boxInFrames(element.getBoundingClientRect(), frames)),
+  );
+  return {
+    left: Math.min(...boxes.map(({ left }) => left)),
+    top: Math.min(...boxes.map(({ top }) => top)),
+    right: Math.max(...boxes.map(({ right }) => right)),
+    bottom: Math.max(...boxes.map(({ bottom }) => bottom)),
+  };
 }
 
 /** @returns the part of a box of the view that is on the page */
@@ -160,6 +188,9 @@ export function selectorProblems(selectors: string[]): (string | null)[] {
 }
 
 function search(selector: string): Search {
+  const own = picked.get(selector);
+  if (own !== undefined)
+    return { found: own.isConnected ? [{ element: own, frames: [] }] : [], crossOriginFrame: null };
   if (isDeep(selector)) return findDeep(selector);
   const inDocument = allIn(document, selector);
   const found = inDocument.slice(0, JUDGED_MAX).some(isUnclipped) ? inDocument : queryTrees(selector);

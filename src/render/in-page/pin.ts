@@ -22,7 +22,7 @@ import {
   viewHeight,
 } from './dom.js';
 import { queryTrees } from './dom-cache.js';
-import { marked } from './element.js';
+import { isAnyMarked } from './element.js';
 import { passFrames } from './frames.js';
 import { isStage } from './looks.js';
 
@@ -91,7 +91,7 @@ export function place(pinning: Pinning): void {
   blurHeight = 0;
   eachElement(ELEMENTS_MAX, (element) => visit(element, pinning));
   for (const [element, role] of rolesOf) show(element, role === 'top' ? first : role !== 'away');
-  if (keep === 'none' ? !isInTopLayer(marked()) : !first) hideDialogBackdrops();
+  if (keep === 'none' ? !isAnyMarked(isInTopLayer) : !first) hideDialogBackdrops();
   for (const [element, role] of rolesOf) if (role === 'bottom' || role === 'backdrop') spread(element, role, down);
   // In a page that fits into the view, no pseudo-element is repeated.
   if (keep !== 'page' || down > 0 || !first) placePseudos(pinning);
@@ -294,7 +294,7 @@ function unstick(element: HTMLElement, style: CSSStyleDeclaration, { first, keep
 }
 
 function roleOf(element: HTMLElement, style: CSSStyleDeclaration, { keep }: Pinning): Role {
-  const isKept = keep === 'none' && isInside(marked(), element);
+  const isKept = keep === 'none' && isAnyMarked((marked) => isInside(marked, element));
   if (style.position === 'sticky') return isKept ? 'kept' : 'in-flow';
   if (isAnchored(style)) return 'in-flow';
   const container = fixedContainer(element);
@@ -303,7 +303,7 @@ function roleOf(element: HTMLElement, style: CSSStyleDeclaration, { keep }: Pinn
   if (isKept) return 'kept';
   if (keep === 'view') return 'top';
   if (isBackdrop(element, style, box)) return 'backdrop';
-  if (keep === 'none' && !isInside(element, marked())) return 'away';
+  if (keep === 'none' && !isAnyMarked((marked) => isInside(element, marked))) return 'away';
   return isLow(element, box) ? 'bottom' : 'top';
 }
 
@@ -343,7 +343,7 @@ function show(element: HTMLElement, shown: boolean): void {
   }
 }
 
-function isInTopLayer(element: Element | null): boolean {
+function isInTopLayer(element: Element): boolean {
   return queryTrees(TOP_LAYER).some((held) => isInside(element, held));
 }
 
@@ -446,7 +446,7 @@ function roleOfPseudo(host: HTMLElement, style: CSSStyleDeclaration, { keep }: P
   // A pseudo-element that covers the view may also be an overlay.
   if (height > view * COVERS_MIN && beside < innerWidth * (1 - COVERS_MIN))
     return Number(style.zIndex) < 0 ? 'backdrop' : null;
-  if (keep === 'none') return isInside(host, marked()) ? null : 'away';
+  if (keep === 'none') return isAnyMarked((marked) => isInside(host, marked)) ? null : 'away';
   return top > bottom && height < view * 0.6 && bottom < view * 0.25 ? 'bottom' : 'top';
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { CaptureOptions } from '../../contract/capture-request.js';
-import { DEVICE_PRESETS } from '../../contract/device-presets.js';
+import { deviceOf } from '../../contract/device-presets.js';
 
 /** The machine that Chromium runs on, in Node's terms. */
 export interface Host {
@@ -39,8 +39,7 @@ export function emulationOf(options: CaptureOptions, chromiumVersion: string, ho
   const { deviceScaleFactor, isMobile, hasTouch, width, height } = options.view;
   const { device, locale, timezone } = options;
   // Precedence: an explicit `user_agent`, the device's, the browser's own.
-  const ofDevice =
-    device === null ? undefined : DEVICE_PRESETS[device].userAgent?.replace('{chromium}', chromiumVersion);
+  const ofDevice = device === null ? undefined : deviceOf(device).userAgent?.replaceAll('{chromium}', chromiumVersion);
   const userAgent = options.userAgent ?? ofDevice ?? ownUserAgent(chromiumVersion, host);
   const contextOptions = { deviceScaleFactor, isMobile, hasTouch, userAgent, locale, timezone };
   const reducedMotion: 'reduce' | 'no-preference' = options.reduceMotion ? 'reduce' : 'no-preference';

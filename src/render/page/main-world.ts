@@ -3,6 +3,7 @@
  * Answers are limited in bytes (before they are decoded) and in time, and validated by a schema.
  */
 
+import { randomUUID } from 'node:crypto';
 import type { Frame } from 'playwright-core';
 import type { z } from 'zod';
 import { CaptureError } from '../../contract/capture-error.js';
@@ -113,6 +114,19 @@ export async function isTrue({ session, deadlines }: AskedPage, code: string, fi
         : `threw ${describe(thrown)}. ${GUARD}`,
     },
   ]);
+}
+
+/**
+ * Evaluates the code of `selector_function` in the main world, and tells the in-page program the element that it returns, if it returns
+ * one. The event that tells it is dispatched at the element, so that no answer of the page is believed.
+ * @throws CaptureError as `isTrue`
+ */
+export async function pickElement(page: AskedPage, code: string): Promise<void> {
+  const event = `stillframe-${randomUUID()}`;
+  await page.session.world.call('element.awaitPick', code, event);
+  const chosen = `(async (found) => typeof found === 'function' ? found() : found)(\n${code}\n)`;
+  const tell = `(element) => element?.dispatchEvent?.(new Event('${event}', { bubbles: true, composed: true }))`;
+  await isTrue(page, `${chosen}.then(${tell})`, 'selector_function');
 }
 
 const GUARD =

@@ -53,11 +53,16 @@ export async function verifyEgress(
  * @throws CaptureError invalid_request that lists each invalid one, such as `hide_selectors.0`, with the browser's message
  */
 export async function checkSelectors({ world }: PageSession, options: CaptureOptions): Promise<void> {
+  const ofCode = options.selectorFunction !== null;
   const listed = (field: string, selectors: string[]) =>
     selectors.map((one, nth) => ({ path: `${field}.${nth}`, selector: one }));
   const fields = [
     { path: 'wait_for_selector', selector: options.waitForSelector },
-    { path: 'selector', selector: options.selector },
+    // The code of a function is no selector.
+    {
+      path: options.selectorUnion === null ? 'selector' : 'selector_union',
+      selector: ofCode ? null : options.selector,
+    },
     ...listed('hide_selectors', options.hideSelectors),
     ...listed('remove_selectors', options.removeSelectors),
     ...listed('mask', options.mask),

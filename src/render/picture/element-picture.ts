@@ -1,10 +1,12 @@
 import type { Locator } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
+import type { CaptureOptions } from '../../contract/capture-request.js';
 import { monotonicNow } from '../deadlines.js';
 import type { Encoding } from '../encode/encode.js';
 import type { ElementBox } from '../in-page/boxes.js';
 import type { ForeignPlace } from '../in-page/deep-selector.js';
 import type { PageExtent } from '../in-page/scroll.js';
+import { pickElement } from '../page/main-world.js';
 import type { TimedPage } from '../page/page-clock.js';
 import { boundedPage, type PageSession } from '../page-session.js';
 import { arrangeParts, END_WAIT_MS, type ScrollOptions, SHOWN_MS, waitForReaction } from './full-page.js';
@@ -48,13 +50,16 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
  */
 export async function scrollToElement(
   timed: TimedPage,
-  selector: string,
+  options: Pick<CaptureOptions, ElementField>,
   how: ScrollOptions & { index?: number },
 ): Promise<void> {
   const page = boundedPage(timed.session, how.deadline + END_WAIT_MS);
+  const { selector, selectorFunction: code } = options;
+  if (selector === null) return;
+  if (code !== null) await pickElement(timed, code);
   const before = await page.call('scroll.measure');
   const since = performance.now();
-  const find = () => page.call('element.mark', selector, how.index ?? 0);
+  const find = () => page.call('element.mark', selector, whichOf(options, how.index));
   let sighting = await find();
   if ('problem' in sighting && sighting.problem === 'not_visible' && (await page.call('element.approach', selector))) {
     await waitForReaction(timed, since, { ms: SHOWN_MS });
@@ -104,14 +109,18 @@ export function paddedBox(
  * The box of the first visible match, in CSS px of the page.
  * @throws CaptureError as `takeElement`
  */
-export async function findElement({ page, session, index = 0 }: PictureOrder, selector: string): Promise<ElementBox> {
-  const sighting = await page.call('element.mark', selector, index);
+export async function findElement(
+  { page, session, options, index = 0 }: PictureOrder,
+  selector: string,
+): Promise<ElementBox> {
+  const sighting = await page.call('element.mark', selector, whichOf(options, index));
+  const field = selectorField(options);
   if ('box' in sighting) return sighting.box;
   if (sighting.problem === 'invalid_selector') {
     throw new CaptureError({
       code: 'invalid_request',
-      message: `\`selector\` is not a CSS selector that the browser understands: ${sighting.message}`,
-      details: { issues: [{ path: 'selector', message: sighting.message }] },
+      message: `\`${field}\` is not a CSS selector that the browser understands: ${sighting.message}`,
+      details: { issues: [{ path: field, message: sighting.message }] },
     });
   }
   const { problem, matches } = sighting;
@@ -131,11 +140,23 @@ export async function findElement({ page, session, index = 0 }: PictureOrder, se
   throw new CaptureError({
     code: 'render_incomplete',
     message: isForeign
-      ? 'The element of `selector` was not visible in the frame of another origin. Select the frame itself, or capture its address; `delay` may help.'
-      : `The element of \`selector\` was not visible. ${seen} \`wait_for_selector\` or \`delay\` may help.`,
+      ? `The element of \`${field}\` was not visible in the frame of another origin. Select the frame itself, or capture its address; \`delay\` may help.`
+      : `The element of \`${field}\` was not visible. ${seen} \`wait_for_selector\` or \`delay\` may help.`,
     retriable: !isForeign,
     details,
   });
+}
+
+type ElementField = 'selector' | 'selectorUnion' | 'selectorFunction';
+
+function whichOf({ selectorUnion }: Pick<CaptureOptions, ElementField>, index = 0): number | 'all' {
+  return selectorUnion === null ? index : 'all';
+}
+
+/** The field of the request that names the element. */
+function selectorField({ selectorUnion, selectorFunction }: CaptureOptions): string {
+  if (selectorFunction !== null) return 'selector_function';
+  return selectorUnion === null ? 'selector' : 'selector_union';
 }
 
 /**

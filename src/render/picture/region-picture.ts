@@ -7,7 +7,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import type { CaptureOptions, ImageFormat, PdfOption, View } from '../../contract/capture-request.js';
-import { FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
+import { AVIF_MAX_PIXELS, FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
 import type { PdfDescription } from '../../pdf/edit-pdf.js';
 import type { PdfFiles } from '../../pdf/pdf-files.js';
 import { monotonicNow } from '../deadlines.js';
@@ -113,15 +113,12 @@ export function fitDensity(
   format: ImageFormat,
 ): Fit {
   const side = SIDE_MAX_PX[format];
-  const most = Math.min(side / Math.max(width, height), Math.sqrt(PICTURE_MAX_PIXELS / (width * height)));
+  const pixels = format === 'avif' ? AVIF_MAX_PIXELS : PICTURE_MAX_PIXELS;
+  const most = Math.min(side / Math.max(width, height), Math.sqrt(pixels / (width * height)));
   if (most >= wanted) return { density: wanted, height, limited: false };
   // Densities in hundredths have whole pixels at least every hundred CSS px.
   const density = Math.min(wanted, Math.max(DENSITY_MIN, Math.floor(most * 100) / 100));
-  const fits = Math.min(
-    height,
-    Math.floor(side / density),
-    Math.floor(PICTURE_MAX_PIXELS / (density * density * width)),
-  );
+  const fits = Math.min(height, Math.floor(side / density), Math.floor(pixels / (density * density * width)));
   return { density, height: fits, limited: true };
 }
 
@@ -167,7 +164,8 @@ export interface Shot {
  * process for longer than png and sharp's webp take together.
  */
 export function finalShot({ format, quality, resize, rotate, palette }: Encoding): Shot | null {
-  if (format === 'webp' || format === 'bmp' || resize !== null || rotate !== null || palette !== null) return null;
+  if (format !== 'png' && format !== 'jpeg') return null;
+  if (resize !== null || rotate !== null || palette !== null) return null;
   return format === 'jpeg' ? { format, quality } : { format };
 }
 

@@ -21,6 +21,7 @@ import { takePagedPdf, takePdf } from './pdf-picture.js';
 import {
   encodeShots,
   finalShot,
+  fitDensity,
   fitRegion,
   measurePage,
   type Picture,
@@ -127,7 +128,11 @@ export async function findElements({ world }: OpenPage, pictures: readonly Plann
   const found: PictureToTake[] = [];
   for (const picture of pictures) {
     const { all, name, options } = picture;
-    const inView = options.selector === null ? [] : await world.call('element.survey', options.selector, all ?? 1);
+    const { selector, selectorUnion, selectorFunction } = options;
+    const inView =
+      selector === null || selectorUnion !== null || selectorFunction !== null
+        ? []
+        : await world.call('element.survey', selector, all ?? 1);
     for (const [index, isInView] of (inView.length === 0 ? [false] : inView).entries()) {
       found.push({ ...picture, index, isInView, name: all === null ? name : numbered(name, index) });
     }
@@ -150,7 +155,8 @@ export async function orView(
   const picture = await taking.catch(async (error: unknown) => {
     await noting(page, { name, tolerated }, async () => page.tolerance.orThrow(naming(error, name)));
     const scroll = options.fullPage ? how.scroll : null;
-    return await takePicture(page, { ...options, selector: null, clip: null }, { ...how, scroll });
+    const view = { ...options, selector: null, selectorUnion: null, selectorFunction: null, clip: null };
+    return await takePicture(page, view, { ...how, scroll });
   });
   return { name, options, picture, tolerated };
 }
@@ -292,13 +298,14 @@ export async function takePicture(
  * @param mostPixels the maximum number of pixels of one capture
  */
 export async function takeView(
-  order: PictureOrder,
+  given: PictureOrder,
   encoding: Encoding,
   mostPixels = SHOT_MAX_PIXELS,
 ): Promise<Picture> {
-  const { page, options } = order;
-  const { view } = options;
-  const density = view.deviceScaleFactor;
+  const { page, options } = given;
+  const { density } = fitDensity(options.view, options.view.deviceScaleFactor, encoding.format);
+  const view = { ...options.view, deviceScaleFactor: density };
+  const order = { ...given, options: { ...options, view } };
   // Otherwise Chromium changes the density for each capture and back, which computes all styles twice (bytedance/UI-TARS-desktop#551).
   await setDensity(page, view, { scale: density });
   if (view.width * view.height * density ** 2 > mostPixels) {

@@ -54,13 +54,17 @@ describe('a shots file', () => {
     const { shots } = read(`
 - { url: "http://www.example.com/", width: 400, height: 800, quality: 80, wait: 500, wait_for: window.a }
 - { url: "http://www.example.com/", width: 500, javascript: a(), skip: false, fail: false }
-- { url: "localhost:8003/a.b/?c", selectors: ["#a"], height: 300, js_file: ROOT/state.json, timeout: 5000, fail: true }`);
+- { url: "localhost:8003/a.b/?c", selectors: ["#a"], height: 300, js_file: ROOT/state.json, timeout: 5000, fail: true }
+- { url: example.com, selectors_all: [h1, p], width: 500 }
+- { url: example.com, js_selector: "el.id == 'a'" }`);
     expect(shots.map(({ output }) => output)).toEqual([
       'www-example-com.jpeg',
       'www-example-com.png',
       'localhost8003-a-b.png',
+      'example-com.png',
+      'example-com.1.png',
     ]);
-    const [first, second, third] = shots.map(({ options }) => options);
+    const [first, second, third, ...elements] = shots.map(({ options }) => options);
     expect(first).toMatchObject({
       format: 'jpeg',
       quality: 80,
@@ -79,6 +83,12 @@ describe('a shots file', () => {
       tolerate: [],
       view: { height: 300 },
     });
+    expect(
+      elements.map(({ fullPage, selectorUnion, selectorFunction }) => [fullPage, selectorUnion, selectorFunction]),
+    ).toEqual([
+      [false, 'h1, p', null],
+      [false, null, "[...document.querySelectorAll('*')].find((el) => (el.id == 'a'))"],
+    ]);
     const twice = read('- { url: example.com }\n- { url: example.com }', {
       fields: { viewport: { deviceScaleFactor: 3 }, format: 'webp' },
     });
@@ -154,13 +164,12 @@ describe("each problem of a shots file is reported with its line and the API's m
     ],
     ['- url: example.com\n  wait: 99999', 'shots.yml:2: `wait` must be at most 30000'],
     [
-      '- url: example.com\n  selector_all: a',
-      'shots.yml:2: `selector_all` is not supported here: write `selector: "…"`',
+      '- url: example.com\n  selectors: [a, b]',
+      'shots.yml:2: `selectors` is not supported here: write `selector_union: "…"`',
     ],
-    ['- url: example.com\n  selectors: [a, b]', 'shots.yml:2: `selectors` is not supported here'],
     [
-      '- url: example.com\n  js_selector: a',
-      'shots.yml:2: `js_selector` is not supported here: write `selector: "[data-shot]"`',
+      '- url: example.com\n  js_selector_all: a',
+      'shots.yml:2: `js_selector_all` is not supported here: write `selector_union: "[data-shot]"`',
     ],
     ['- url: example.com\n  skip: true', 'shots.yml:2: `skip` is not supported here: write `fail: true`'],
     ['- url: example.com\n  fail: 3', 'shots.yml:2: `fail` must be true or false'],

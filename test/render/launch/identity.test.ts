@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { DEVICE_PRESETS } from '../../../src/contract/device-presets.js';
+import { deviceOf } from '../../../src/contract/device-presets.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { EACH_KIND } from '../install/any-browser.js';
 import { aPool, aSite, type TestPool, visit } from '../pool/fixture.js';
@@ -68,7 +68,7 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
   it.each(['iphone_15_pro', 'pixel_8', 'desktop_hd'] as const)(
     '%s matches its preset, as a page sees it',
     async (device) => {
-      const preset = DEVICE_PRESETS[device];
+      const preset = deviceOf(device);
       site.requests.length = 0;
       await using lease = await visit(test, `${site.url}/mobile`, { device });
       const seen = await lease.page.evaluate(() => ({

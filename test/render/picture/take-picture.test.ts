@@ -10,21 +10,28 @@ import { take } from './take.js';
 const browser = await browserOfFile();
 
 describe.concurrent('a picture of the view', () => {
-  it.each(['png', 'webp'])("has the view's size at its density, as %s, read from the encoded bytes", async (format) => {
-    const picture = await take(browser, rowsPage(3_000), {
-      format,
-      viewport: { width: 400, height: 300, deviceScaleFactor: 2 },
-    });
-    expect(await sharp(picture.content).metadata()).toMatchObject({ format, width: 800, height: 600 });
-    expect(await judgeRows(picture.content, { ratio: 2, tolerance: format === 'png' ? 0 : 40 })).toMatchObject({
-      wrong: 0,
-    });
-    expect(picture).toMatchObject({ width: 800, height: 600 });
-    const end = { scrollHeight: 3_000, stoppedReason: 'viewport', truncated: false };
-    expect(picture.diagnostics).toEqual({ algorithm: 'native', sections: 1, deviceScaleFactor: 2, ...end });
-  });
+  it.each(['png', 'webp', 'avif'])(
+    "has the view's size at its density, as %s, read from the encoded bytes",
+    async (format) => {
+      const picture = await take(browser, rowsPage(3_000), {
+        format,
+        viewport: { width: 400, height: 300, deviceScaleFactor: 2 },
+      });
+      expect(await sharp(picture.content).metadata()).toMatchObject({
+        format: format === 'avif' ? 'heif' : format,
+        width: 800,
+        height: 600,
+      });
+      expect(await judgeRows(picture.content, { ratio: 2, tolerance: format === 'png' ? 0 : 40 })).toMatchObject({
+        wrong: 0,
+      });
+      expect(picture).toMatchObject({ width: 800, height: 600 });
+      const end = { scrollHeight: 3_000, stoppedReason: 'viewport', truncated: false };
+      expect(picture.diagnostics).toEqual({ algorithm: 'native', sections: 1, deviceScaleFactor: 2, ...end });
+    },
+  );
 
-  it.each(['jpeg', 'webp'])('is smaller at a lower quality (%s)', async (format) => {
+  it.each(['jpeg', 'webp', 'avif'])('is smaller at a lower quality (%s)', async (format) => {
     const [low, high] = await Promise.all([10, 90].map((quality) => take(browser, pinnedPage(), { format, quality })));
     expect(low?.content.length).toBeLessThan((high?.content.length ?? 0) * 0.9);
   });
@@ -57,6 +64,45 @@ describe.concurrent('a picture of an element', () => {
     const tops = { fixedTop: 0, shadowFixed: 60, stickyTop: 640, stickyInSection: 680, fixedBottom: 2_580 } as const;
     for (const [name, top] of Object.entries(tops) as [keyof typeof tops, number][])
       expect(await blotOf(content, PINNED[name]), name).toMatchObject({ top, pixels: 2_400 });
+  });
+
+  it('is all matches together with what is between them, whether they are in the view or pinned, with padding', async () => {
+    const box = (style: string) => `<div class=a style="position:absolute;background:rgb(1,2,3);${style}"></div>`;
+    const html = `<style>body{margin:0;height:2400px}</style>${box('left:60px;top:80px;width:50px;height:20px')}
+      ${box('left:200px;top:1900px;width:70px;height:30px')}${box('display:none')}
+      ${box('position:fixed;right:0;top:0;width:9px;height:9px;background:red').replace('class=a', 'class=b')}`;
+    const picture = await take(browser, html, { selector_union: '.a', padding: 10 });
+    const wanted = { left: 10, top: 10, right: 220, bottom: 1_860, pixels: 3_100 };
+    expect([picture.width, picture.height]).toEqual([230, 1_870]);
+    const blot = await blotOf(picture.content, [1, 2, 3]);
+    expect([blot.left, blot.top, blot.pixels]).toEqual([wanted.left, wanted.top, wanted.pixels]);
+    expect((await blotOf(picture.content, [255, 0, 0])).pixels).toBe(0);
+    await expect(take(browser, html, { selector_union: '.none' })).rejects.toMatchObject({
+      code: 'render_incomplete',
+      message: expect.stringContaining('`selector_union`'),
+    });
+  });
+
+  it('is what the expression, or the function, of the request returns in the world of the page', async () => {
+    const html = `<script>var wanted = 'two'</script><p>one</p>${'<p style="width:120px;height:34px;margin:900px 0">two</p>'.repeat(2)}`;
+    const find = '[...document.querySelectorAll("p")].find((one) => one.textContent === wanted)';
+    for (const code of [find, `() => ${find}`, `async () => { await 1; return ${find} }`]) {
+      const { width, height, diagnostics } = await take(browser, html, { selector_function: code });
+      expect([width, height, diagnostics.algorithm]).toEqual([120, 34, 'element']);
+    }
+    const failure = (code: string) => take(browser, html, { selector_function: code }).catch((error: unknown) => error);
+    expect(await failure('null')).toMatchObject({
+      code: 'render_incomplete',
+      message: expect.stringContaining('`selector_function`'),
+    });
+    expect(await failure('wanted.none.none')).toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('threw TypeError'),
+    });
+    expect(await failure('const')).toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('is not a JavaScript expression'),
+    });
   });
 
   const mark = (style: string, attributes = 'class=a') =>

@@ -41,8 +41,7 @@ export async function take(
   const scroll = group.scrolls
     ? await deadlines.withBudgetPaused(() => scrollThrough(page, group.options, scrollWith))
     : null;
-  if (wanted.selector !== null)
-    await scrollToElement(page, wanted.selector, { deadline: monotonicNow() + 90_000, waitForIdle });
+  await scrollToElement(page, wanted, { deadline: monotonicNow() + 90_000, waitForIdle });
   const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
   await stopForPictures(page, group, deadline);
   const events = budget.onEvents === undefined ? null : await watchLayout(session);
