@@ -13,6 +13,7 @@ import { CLOCK_ADVICE, describeLead, GAP_MS, type KeptClock } from '../contract/
 import { silentLog } from '../log.js';
 import { missingScripts } from '../render/install/missing-scripts.js';
 import type { Executable } from '../render/launch/executable.js';
+import { fontsDirOf } from '../render/launch/font-folder.js';
 import { type Unprivileged, unprivilegedUser } from '../render/launch/launch-mode.js';
 import { bucketOf } from '../service/artifact-storage.js';
 import { openConfiguredStore } from '../service/open-configured-store.js';
@@ -85,7 +86,7 @@ export function addDoctorCommand(program: Command): void {
     const findings = [
       checkNode(),
       ...(await checkBrowser(config)),
-      await checkFonts(),
+      await checkFonts(config),
       await checkDataDir(config),
       ...(await checkDatabase(config)),
       await checkDisk(config),
@@ -173,9 +174,9 @@ function checkSandbox({ sandbox }: Config, sandboxed: boolean): Finding {
   );
 }
 
-async function checkFonts(): Promise<Finding> {
+async function checkFonts({ dataDir }: Config): Promise<Finding> {
   try {
-    const missing = await missingScripts();
+    const missing = await missingScripts(fontsDirOf(dataDir));
     if (missing.length === 0) return ok('Fonts', 'all common scripts and emoji are covered');
     return warn('Fonts', `none for ${missing.join(', ')}: such text is rendered as boxes`, fontAdvice());
   } catch (error) {

@@ -35,6 +35,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<AddCommand>>> = {
   'Machine:': {
     doctor: async () => (await import('./doctor.js')).addDoctorCommand,
     browser: async () => (await import('./browser.js')).addBrowserCommand,
+    fonts: async () => (await import('./fonts.js')).addFontsCommand,
     lists: async () => (await import('./lists.js')).addListsCommand,
     completion: async () => (await import('./completion.js')).addCompletionCommand,
   },

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { type Config, readTracing } from '../config.js';
 import { createLog, type Log } from '../log.js';
 import { missingScripts } from '../render/install/missing-scripts.js';
+import { fontsDirOf } from '../render/launch/font-folder.js';
 import { guardProcess } from '../service/guard-process.js';
 import { fontAdvice } from './font-advice.js';
 import { whenNpmEnds } from './npm-watch.js';
@@ -38,7 +39,7 @@ export function addServeCommand(program: Command, isDefault: boolean): void {
     const signalled = firstSignal(log);
     const { Service } = await import('../service/service.js');
     const service = await Service.start(config, { log, tracing, say });
-    void reportFonts(log);
+    void reportFonts(config, log);
     const isReady = await Promise.race([readyOrStopped(service).then(() => true), signalled.then(() => false)]);
     if (!isReady) setTimeout(() => process.exit(), STARTING_STOP_MS);
     else announce(config, log, service);
@@ -116,9 +117,9 @@ async function drain(log: Log, service: Running): Promise<never> {
 }
 
 /** Logs in one line which scripts have no font, and how to install fonts for them. Never rejects. */
-export async function reportFonts(log: Log): Promise<void> {
+export async function reportFonts({ dataDir }: Pick<Config, 'dataDir'>, log: Log): Promise<void> {
   try {
-    const missing = await missingScripts();
+    const missing = await missingScripts(fontsDirOf(dataDir));
     if (missing.length > 0)
       log.warn(`No fonts for ${missing.join(', ')}: such text is rendered as boxes. ${fontAdvice()}`);
   } catch (error) {

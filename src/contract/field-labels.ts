@@ -22,6 +22,7 @@ export const FIELD_LABELS: Readonly<Record<string, string>> = {
   wait_for_idle: 'Wait until the page is idle',
   wait_until: 'Wait for a page event',
   fail_if_incomplete: 'Fail while loading',
+  fail_if_font_missing: 'Fail without a font',
   fail_if_content_missing: 'Fail without this text',
   fail_if_content_contains: 'Fail with this text',
   fail_if_resources_fail: 'Fail if a resource fails',

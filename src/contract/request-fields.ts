@@ -421,6 +421,15 @@ export const requestFields = {
     description: 'fail if the visible page contains this text',
     example: ['Access denied'],
   }),
+  fail_if_font_missing: z
+    .boolean()
+    .default(false)
+    .meta({
+      group: 'Checks (the capture fails if they do not hold)',
+      description:
+        'fail if text is not shown in the font that the page asks for, or as boxes, as the warning `font_substituted` tells otherwise',
+      ...EXTENSION,
+    }),
   fail_if_resources_fail: z
     .union([
       z.boolean(),

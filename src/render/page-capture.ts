@@ -63,7 +63,7 @@ import {
   type BlockedAndBanner,
   explain,
   pictureWarnings,
- 
+  substitutedFonts,
   warningsOf,
   watchMissingFiles,
 } from './report.js';
@@ -154,6 +154,8 @@ export class PageCapture {
   readonly #several: boolean;
   readonly #missing: ReadonlySet<string>;
   readonly #guard: Promise<BlockGuard>;
+  /** The warning about fonts, which the page is asked for while its first picture is encoded. */
+  #fonts: ReturnType<typeof substitutedFonts> | null = null;
   /** Null without `inspect_page`. */
   #facts: FactsReader | null = null;
   /** Null without `extract`. */
@@ -286,6 +288,7 @@ export class PageCapture {
   async #settle(shown: DocumentState): Promise<void> {
     const page = this.#page;
     const { animate, customJs, delay, steps, waitForContent: content, waitForIdle: idle } = this.#options;
+    this.#fonts = null;
     this.times.enter('run', 40);
     // Moving content is shown from its beginning, unless the whole page is shown.
     if (animate !== null && !animate.scroll) await waitForAssets(page);
@@ -397,7 +400,11 @@ export class PageCapture {
           index: picture.index,
           arranged: await this.#beginPicture(picture, deadline),
         };
-        const shot = takePicture(page, options, { ...how, ...(this.#several ? { onShot } : {}) });
+        const onTaken = () => {
+          this.#fonts ??= substitutedFonts(page, options);
+          if (this.#several) onShot();
+        };
+        const shot = takePicture(page, options, { ...how, onShot: onTaken });
         await pictures.add(picture, orView(page, picture, shot, how));
         if (printed) await withinMotion(page, deadline, endPrint(page));
         if (this.#several && !(group.isLast && index === group.pictures.length - 1))
@@ -446,6 +453,7 @@ export class PageCapture {
     const warnings = [
       ...page.tolerance.warnings,
       ...(await warningsOf(page, options, { picture, missing: this.#missing })),
+      ...((await (this.#fonts ?? substitutedFonts(page, options))) ?? []),
     ];
     const changed = options.explain || order.debug !== undefined ? await deadlines.orEnd(explain(page, guard)) : null;
     if (changed !== null) order.debug?.note({ step: 'changed', ...changed });

@@ -11,6 +11,7 @@ import { FULL_WIDTH_MAX_PX } from '../contract/limits.js';
 import { fileNameOf, requestPath } from '../contract/page-files.js';
 import { TIMED_OUT } from './deadlines.js';
 import type { PageChanges } from './in-page/changes.js';
+import { sayMissingFonts } from './page/check-page.js';
 import type { OpenPage, PendingGroup } from './page/open-page.js';
 import type { PageSession } from './page-session.js';
 import { PAGE_NUMBERS_UNSETTLED } from './picture/pdf-picture.js';
@@ -33,7 +34,7 @@ async function answerOr<T>(
   asked: Promise<T>,
   { ms, otherwise }: { ms: number; otherwise: T },
 ): Promise<T> {
-  const answered = await deadlines.within(asked, ms).catch(() => TIMED_OUT);
+  const answered = await deadlines.within(asked, ms).catch((): typeof TIMED_OUT => TIMED_OUT);
   deadlines.signal.throwIfAborted();
   return answered === TIMED_OUT ? otherwise : (answered as T);
 }
@@ -195,6 +196,20 @@ function resourcesFailed(failed: readonly PendingGroup[]): CaptureWarning | null
   const from = named.length === 0 ? '' : ` (${named.join(', ')}${rest})`;
   const message = `The page could not load ${counts.join(', ')}${from}, so it may look different from what was intended. \`inspect_page\` lists the failed requests.`;
   return { code: 'resources_failed', message };
+}
+
+/** The warning about fonts, in a list; null if the page does not answer, or has its fonts. Never rejects. */
+export async function substitutedFonts(
+  { world, deadlines }: OpenPage,
+  { blockResources }: CaptureOptions,
+): Promise<CaptureWarning[] | null> {
+  if (blockResources.includes('font')) return null;
+  const asked = world.callWithTimeout(LOOK_MAX_MS, 'fonts.missing');
+  const found = await deadlines.within(asked, LOOK_MAX_MS).catch((): typeof TIMED_OUT => TIMED_OUT);
+  const said = found === TIMED_OUT ? null : sayMissingFonts(found);
+  if (said === null) return null;
+  const message = `In the page, ${said}. \`stillframe fonts add\` installs fonts, and \`fail_if_font_missing\` fails such a capture.`;
+  return [{ code: 'font_substituted', message }];
 }
 
 const LOADED_IN_REAL_TIME: CaptureWarning = {

@@ -11,6 +11,7 @@ import type { RenderDeps, Rendering, RenderOrder } from '../render/capture.js';
 import type { Blocker } from '../render/guard/blocker.js';
 import { inspect, MarkdownWorker } from '../render/inspect/inspect.js';
 import { findChromium } from '../render/install/find-chromium.js';
+import { fontsDirOf } from '../render/launch/font-folder.js';
 import { EncodeQueue, MemoryBudget } from '../render/memory.js';
 
 import { BrowserPool } from '../render/pool/browser-pool.js';
@@ -59,6 +60,7 @@ export class Renderer implements AsyncDisposable {
         browsers,
         pagesPerBrowser: Math.ceil(config.concurrency / browsers),
         runDir: config.dataDir,
+        fontsDir: fontsDirOf(config.dataDir),
         sandbox: config.sandbox,
         clock: config.clock,
         framesOnDemand,

@@ -32,7 +32,7 @@ describe('on a machine without fonts for some scripts', () => {
 
   it('the start reports them in one line', async () => {
     const lines: string[] = [];
-    await reportFonts(pino({ level: 'info' }, { write: (line) => lines.push(line) }));
+    await reportFonts({ dataDir: dir }, pino({ level: 'info' }, { write: (line) => lines.push(line) }));
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? '{}').msg).toMatch(/^No fonts for Chinese, Japanese, Korean, Thai: .+noto/i);
   });

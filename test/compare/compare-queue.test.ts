@@ -57,7 +57,7 @@ describe('the queue of comparisons', () => {
       options: OPTIONS,
       [Symbol.dispose]: () => undefined,
     });
-    const message = '`before` must be a picture: png, jpeg, webp, gif.';
+    const message = '`before` must be a picture: png, jpeg, webp, gif, avif.';
     await expect(running.compare(who(), of(text))).rejects.toMatchObject({ code: 'invalid_request', message });
     await expect(running.compare(who(), of(await aPicture('#fff')))).resolves.toMatchObject({ same: true });
   });

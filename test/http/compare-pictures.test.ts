@@ -110,7 +110,7 @@ describe('POST /v1/compare', () => {
     [
       { before: BASE64, after: { url: 'example.com', format: 'pdf' } },
       'after.format',
-      'must be png, jpeg or webp in a comparison',
+      'must be png, jpeg, webp or avif in a comparison',
     ],
     [{ before: BASE64, after: BASE64, threshold: 2 }, 'threshold', /at most 1/],
     [{ before: BASE64, after: BASE64, mask: [{ x: -1, y: 0, width: 5, height: 5 }] }, 'mask.0.x', /at least 0/],

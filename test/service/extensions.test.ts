@@ -1,5 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
+import { addFonts, removeFont } from '../../src/render/install/add-fonts.js';
+import { fontsDirOf } from '../../src/render/launch/font-folder.js';
 import { ofFile } from '../fixtures/of-file.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startService } from '../fixtures/start-service.js';
@@ -80,6 +85,67 @@ describe('html', () => {
     const message = expect.stringMatching(/^is not a public destination\. .*STILLFRAME_ALLOW_DESTINATIONS/);
     expect(body.error.details.issues).toMatchObject([{ path: 'base_url', message }]);
   });
+});
+
+describe('fonts', () => {
+  const html = `<meta charset="utf-8"><style>@font-face { font-family: Icons; src: url(/none.woff2) }</style>
+    <p style="font-family:Tnadrb, serif">Thirty characters of a brand.</p>
+    <p style="font-family:Icons, serif">&#xe800;</p><p style="font-family:-apple-system, serif">Of the system</p>`;
+
+  it('that a page asks for and does not get are named with their share of the text, and may fail it', async () => {
+    const { data } = await capture({ html, base_url: `${base}/` });
+    const { message } = data.diagnostics.warnings.find(({ code }: { code: string }) => code === 'font_substituted');
+    expect(message).toMatch(
+      /"Tnadrb" \((6|7)\d % of the text\), which is not installed, "Icons" \(\d % of the text\), which could not be loaded;.* U\+E800\./,
+    );
+    expect(message).not.toContain('apple');
+    const { body } = await service.post({ ...SMALL, html, base_url: `${base}/`, fail_if_font_missing: true });
+    expect(body.error).toMatchObject({
+      code: 'render_incomplete',
+      details: { check: 'fail_if_font_missing', characters: ['U+E800'] },
+    });
+    expect(body.error.details.missing[0]).toMatchObject({ family: 'Tnadrb', share: expect.closeTo(0.69, 1) });
+    const { data: plain } = await capture({ html: '<p>Text of the browser' });
+    expect(codesOf(plain)).toEqual([]);
+  });
+
+  it('in the folder of the data directory are used by the next capture', async () => {
+    const { path, family } = fontOfSystem();
+    const dir = fontsDirOf(service.dataDir);
+    const page = { html: `<p style='font:40px "${family}", monospace'>Text</p>` };
+    const before = await capture(page);
+    const [name = ''] = await addFonts(dir, path);
+    const between = await capture(page);
+    removeFont(dir, name);
+    const after = await capture(page);
+    expect([before, between, after].map(({ data }) => codesOf(data))).toEqual([
+      ['font_substituted'],
+      [],
+      ['font_substituted'],
+    ]);
+    expect(after.picture.equals(before.picture)).toBe(true);
+    expect(between.picture.equals(before.picture)).toBe(false);
+  });
+
+  /** A proportional font of this machine, with its name from back to front. */
+  function fontOfSystem(): { path: string; family: string } {
+    const format = ['--format', '%{file}\t%{family[0]}\n'];
+    const listed = execFileSync('fc-list', [':fontformat=TrueType', ...format], { encoding: 'utf8' });
+    const [file = '', name = ''] =
+      listed
+        .split('\n')
+        .map((line) => line.split('\t'))
+        .find(([path = '', family = '']) => path.endsWith('.ttf') && !/mono|emoji/i.test(family)) ?? [];
+    const font = readFileSync(file);
+    const family = [...name].reverse().join('');
+    const asWritten = (text: string) => [Buffer.from(text, 'latin1'), Buffer.from(text, 'utf16le').swap16()];
+    for (const [index, old] of asWritten(name).entries())
+      for (let at = font.indexOf(old); at !== -1; at = font.indexOf(old, at + 1))
+        asWritten(family)[index]?.copy(font, at);
+    const path = join(service.dataDir, 'own.ttf');
+    writeFileSync(path, font);
+    return { path, family };
+  }
 });
 
 it('animate makes the same file twice, which is named and sent as a GIF', async () => {

@@ -11,6 +11,7 @@ export * as consent from './consent/inspect.js';
 export * as documents from './document-check.js';
 export * as edits from './edits.js';
 export * as element from './element.js';
+export * as fonts from './fonts.js';
 export * as frames from './frames.js';
 export * as freeze from './freeze.js';
 export * as looks from './looks.js';

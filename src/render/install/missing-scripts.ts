@@ -1,7 +1,9 @@
 /** Finds the scripts that no installed font covers: their text is rendered as boxes. Asks fontconfig, as Chromium does. */
 
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { fontFiles } from '../launch/font-folder.js';
 
 /** Common scripts, and fontconfig's tag of a language written in each. */
 const SCRIPTS = {
@@ -23,13 +25,21 @@ const SCRIPTS = {
 const FC_LIST_LIMITS = { timeout: 10_000, maxBuffer: 64_000_000 };
 
 /**
- * The names of common scripts for which no font is installed.
+ * The names of common scripts for which neither the system nor the folder of the operator has a font.
  * @returns an empty list on systems other than Linux, which come with fonts for all of these scripts
  * @throws Error if fontconfig cannot be asked, as where its tools are missing
  */
-export async function missingScripts(): Promise<string[]> {
+export async function missingScripts(fontsDir: string): Promise<string[]> {
   if (process.platform !== 'linux') return [];
-  const { stdout } = await promisify(execFile)('fc-list', ['--format', '%{lang}\\n'], FC_LIST_LIMITS);
-  const langs = new Set(stdout.split(/[|\n]/));
+  const ask = async (command: string, args: string[]) =>
+    (await promisify(execFile)(command, ['--format', '%{lang}\\n', ...args], FC_LIST_LIMITS)).stdout.split(/[|\n]/);
+  const own = fontFiles(fontsDir).filter(({ problem }) => problem === null);
+  const langs = new Set(await ask('fc-list', []));
+  if (own.length > 0)
+    for (const lang of await ask(
+      'fc-scan',
+      own.map(({ name }) => join(fontsDir, name)),
+    ))
+      langs.add(lang);
   return Object.entries(SCRIPTS).flatMap(([script, lang]) => (langs.has(lang) ? [] : [script]));
 }

@@ -90,6 +90,16 @@ export async function installLocked(lock: PackageLock, dir: string, limits: Omit
   }
 }
 
+/**
+ * Installs the newest version of an npm package, or the one that its name has, into a directory, and runs no install scripts.
+ * @throws Error with npm's reason
+ */
+export async function installPackage(name: string, dir: string, limits: Omit<CommandLimits, 'cwd'>): Promise<void> {
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, 'package.json'), '{"private":true}');
+  await runCommand('npm', ['install', ...QUIET, '--omit=dev', '--omit=peer', '--', name], { ...limits, cwd: dir });
+}
+
 const QUIET = ['--no-audit', '--no-fund', '--ignore-scripts', '--fetch-timeout=30000', '--fetch-retries=1'];
 const REFUSED = 'the registry sent a package whose sha512 differs from the pinned one; it was not used';
 

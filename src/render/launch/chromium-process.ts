@@ -2,6 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { addAbortListener } from 'node:events';
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import type { Browser, BrowserType, CDPSession } from 'playwright-core';
@@ -9,6 +10,7 @@ import { orLate, TimeoutError, within } from '../deadlines.js';
 import { chromiumFlags } from './chromium-flags.js';
 import { ownUserAgent } from './emulation.js';
 import { type Executable, HOST, reachableBy } from './executable.js';
+import { provideFonts } from './font-folder.js';
 import { type LaunchMode, SYSTEM_PATH } from './launch-mode.js';
 import { browserCommand } from './process-priority.js';
 import { killGroup } from './process-table.js';
@@ -26,6 +28,8 @@ export interface LaunchOptions extends LaunchMode {
   executable: Executable;
   /** The directory of profiles (see profilesRoot). */
   profiles: string;
+  /** The folder of the operator's fonts (see font-folder.ts). Default: none. */
+  fonts?: string | null;
   /** The version, for instance `156.0.8078.79`, if known before the start. */
   version: string | null;
   /** Whether the browser draws only when it is told to (see FrameSource). */
@@ -142,11 +146,16 @@ async function start(options: LaunchOptions, profile: string) {
   const { version, sandbox, user, executable, drawsOnDemand } = options;
   const userAgent = version === null ? null : ownUserAgent(version, HOST);
   const flags = chromiumFlags({ profile, sandbox, userAgent, roomyShm: shmIsRoomy(), drawsOnDemand });
+  const { env = {} } = executable;
+  const fontConfig = provideFonts(options.fonts ?? null, join(profile, 'fonts'), {
+    user,
+    configured: env.FONTCONFIG_PATH,
+  });
   const { command, args, detached } = browserCommand(executable.path, flags);
   const child = spawn(command, args, {
     detached,
     cwd: '/',
-    env: environment(executable, profile),
+    env: { ...environment(executable, profile), ...(fontConfig === null ? {} : { FONTCONFIG_FILE: fontConfig }) },
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
     ...user,
   });

@@ -83,7 +83,8 @@ function mirror(from: string, to: string): void {
   }
 }
 
-function linkOrCopy(source: string, target: string): void {
+/** Makes the file available at another path, with a hard link if possible. */
+export function linkOrCopy(source: string, target: string): void {
   try {
     linkSync(source, target);
   } catch {

@@ -13,6 +13,7 @@ import { sharp } from '../../sharp.js';
 import { monotonicNow, TIMED_OUT, timeLimit } from '../deadlines.js';
 import { WHITE_MIN } from '../encode/encode.js';
 import type { Sight } from '../in-page/blank.js';
+import type { MissingFonts } from '../in-page/fonts.js';
 import { readConsoleErrors } from './console-errors.js';
 import { type DocumentState, type FailedRequest, type OpenPage, placeOf, QUIET_MS } from './open-page.js';
 import { plainUrl } from './request-log.js';
@@ -244,6 +245,7 @@ async function checkAll(page: OpenPage, shown: DocumentState, options: CaptureOp
     options.animate === null ? tolerated(refuseBlank(page, { ms, mayBeCovered })) : undefined,
   ]);
   if (options.failIfIncomplete) await tolerated(refuseIncomplete(world, answer));
+  if (options.failIfFontMissing) await tolerated(refuseMissingFonts(world, answer));
   await tolerated(refuseFailedResources(page, options));
   if (options.failIfConsoleErrors) {
     const errors = await readConsoleErrors(page, ms);
@@ -331,6 +333,39 @@ async function refuseConsoleErrors(errors: PageFacts['console_errors']): Promise
   const more = errors.length === 1 ? '' : ` (and ${errors.length - 1} more)`;
   const how = first.uncaught === true ? 'a script of the page failed with' : 'the page logged the error';
   throw incomplete('fail_if_console_errors', `${how} "${first.text}"${more}`, { errors });
+}
+
+/** Implements `fail_if_font_missing`. */
+async function refuseMissingFonts(world: OpenPage['world'], answer: Ask): Promise<void> {
+  const found = await answer(world.call('fonts.missing'));
+  const said = found === TIMED_OUT ? null : sayMissingFonts(found);
+  if (found === TIMED_OUT || said === null) return;
+  const { families, boxes } = found;
+  throw incomplete('fail_if_font_missing', said, {
+    missing: families
+      .slice(0, FONTS_NAMED_MAX)
+      .map(({ family, share }) => ({ family, share: Number(share.toFixed(3)) })),
+    characters: boxes.map(codeOf),
+  });
+}
+
+const FONTS_NAMED_MAX = 5;
+
+/** A clause about missing fonts; null if there are none. */
+export function sayMissingFonts({ families, boxes }: MissingFonts): string | null {
+  const named = families.slice(0, FONTS_NAMED_MAX).map(({ family, share, isDeclared }) => {
+    const percent = share < 0.01 ? 'less than 1 %' : `${Math.round(share * 100)} %`;
+    return `"${family}" (${percent} of the text), which ${isDeclared ? 'could not be loaded' : 'is not installed'}`;
+  });
+  const clauses = [
+    ...(named.length === 0 ? [] : [`text is not shown in the font that the page asks for: ${named.join(', ')}`]),
+    ...(boxes.length === 0 ? [] : [`characters that no font has are shown as boxes: ${boxes.map(codeOf).join(', ')}`]),
+  ];
+  return clauses.length === 0 ? null : clauses.join('; ');
+}
+
+function codeOf(char: string): string {
+  return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
 /**

@@ -19,6 +19,7 @@ import { describeAge } from '../install/find-chromium.js';
 import { versionOf } from '../launch/chromium-process.js';
 import { type Emulation, emulationOf } from '../launch/emulation.js';
 import { type Executable, HOST } from '../launch/executable.js';
+import { fontsVersion } from '../launch/font-folder.js';
 import { type LaunchMode, launchSandboxed, SandboxMissing, type SandboxSetting } from '../launch/launch-mode.js';
 import { renderersSandboxed } from '../launch/process-table.js';
 import {
@@ -57,6 +58,8 @@ export interface PoolOptions {
   pagesPerBrowser: number;
   /** Whether browsers may draw only when they are told to, which needs `clock`. Default: false. */
   framesOnDemand?: boolean;
+  /** The folder of the operator's fonts; browsers are replaced when it changes. Default: none. */
+  fontsDir?: string;
   /** Identifies this server's profiles, which are in the system's temporary directory, and holds the large files of its captures. */
   runDir: string;
   sandbox: SandboxSetting;
@@ -99,6 +102,8 @@ export class BrowserPool implements AsyncDisposable {
   /** The emulation of pages that are opened in advance: that of most captures lately, by a majority vote. */
   #usual: Emulation;
   #votes = 0;
+  /** The version of the fonts with which a browser was started. */
+  readonly #fontsOf = new WeakMap<PooledBrowser, string>();
   readonly #memory: MemoryGuard;
   readonly #now: () => number;
   readonly #ended = new AbortController();
@@ -169,6 +174,7 @@ export class BrowserPool implements AsyncDisposable {
   async acquire(options: CaptureOptions, signal: AbortSignal, passage: CapturePassage = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
     this.#vote(emulation);
+    this.#followFonts();
     for (;;) {
       const browser = await this.#reserve(emulation, signal);
       const lease = await this.#lease(browser, emulation, signal);
@@ -273,10 +279,12 @@ export class BrowserPool implements AsyncDisposable {
   /** @returns a browser that has drawn a page, and accepts no captures yet */
   async #launch({ mode = this.#mode, drawsOnDemand = this.#drawsOnDemand } = {}): Promise<PooledBrowser> {
     if (mode === undefined) throw new Error('how browsers are to be confined is not known yet');
-    const { executable, egress, clock = true, runDir, log } = this.options;
+    const { executable, egress, clock = true, runDir, fontsDir = null, log } = this.options;
+    const fonts = fontsVersion(fontsDir);
     const browser = await PooledBrowser.start({
       launch: {
         executable,
+        fonts: fontsDir,
         profiles: this.profiles,
         version: this.knownVersion,
         drawsOnDemand,
@@ -292,6 +300,7 @@ export class BrowserPool implements AsyncDisposable {
       onGone: (gone, why) => this.#replaceGone(gone, why),
     });
     this.#browsers.add(browser);
+    this.#fontsOf.set(browser, fonts);
     try {
       if (this.#over) throw new Error('the pool has ended');
       await browser.prime();
@@ -338,6 +347,18 @@ export class BrowserPool implements AsyncDisposable {
     } catch (error) {
       old.state = 'serving';
       if (!this.#over) throw error;
+    }
+  }
+
+  /** Lets browsers that were started with other fonts than there are now accept no more captures, and starts others. */
+  #followFonts(): void {
+    const current = fontsVersion(this.options.fontsDir ?? null);
+    for (const browser of this.#live()) {
+      // A worn one is being replaced.
+      if (browser.state !== 'serving' || this.#fontsOf.get(browser) === current) continue;
+      browser.state = 'retiring';
+      this.#retireOrRecycle(browser);
+      this.#runInBackground(this.#startAnother());
     }
   }
 

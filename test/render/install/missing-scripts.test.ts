@@ -16,16 +16,25 @@ function fcListRuns(script: string): void {
 }
 
 it('the search for missing scripts rejects if the tools of fontconfig are missing, or fail', async () => {
-  await expect(missingScripts()).rejects.toThrow('fc-list');
+  await expect(missingScripts('/nonexistent')).rejects.toThrow('fc-list');
   fcListRuns('exit 1');
-  await expect(missingScripts()).rejects.toThrow('fc-list');
+  await expect(missingScripts('/nonexistent')).rejects.toThrow('fc-list');
 });
 
 it('the scripts for which fontconfig lists no font are named', async () => {
   fcListRuns("echo 'aa|de|el|en|ru'; echo 'ar|he'; echo 'zh-tw|ja'");
-  expect(await missingScripts()).toEqual(['Chinese', 'Korean', 'Hindi', 'Bengali', 'Tamil', 'Telugu', 'Thai', 'emoji']);
+  expect(await missingScripts('/nonexistent')).toEqual([
+    'Chinese',
+    'Korean',
+    'Hindi',
+    'Bengali',
+    'Tamil',
+    'Telugu',
+    'Thai',
+    'emoji',
+  ]);
   fcListRuns("echo 'en|ru|el|ar|he'; echo 'zh-cn|zh-tw|ja|ko'; echo 'hi|bn|ta|te|th'; echo und-zsye");
-  expect(await missingScripts()).toEqual([]);
+  expect(await missingScripts('/nonexistent')).toEqual([]);
   fcListRuns('');
-  expect(await missingScripts()).toHaveLength(14);
+  expect(await missingScripts('/nonexistent')).toHaveLength(14);
 });
