@@ -30,7 +30,6 @@ const MEANT: Record<string, string> = {
   ismobile: 'viewport.isMobile',
   mobile: 'viewport.isMobile',
   hastouch: 'viewport.hasTouch',
-  emulate: 'device',
   emulatedevice: 'device',
   viewportdevice: 'device',
   type: 'format',

@@ -85,12 +85,22 @@ export function parseSubmission(given: unknown, rules: SubmissionRules): Submiss
   return submission;
 }
 
-/** The request with one name for each thing: `jpeg` for `jpg`, also in each of its pictures, and `save_html` for `html: true`. */
+/**
+ * The request with one name for each thing: `jpeg` for `jpg`, also in each of its pictures, `device` for `emulate`, and `save_html` for
+ * `html: true`.
+ */
 function withPlainFields(given: unknown): unknown {
   if (!isObject(given)) return given;
   const plain = (fields: object) => ('format' in fields ? { ...fields, format: plainFormat(fields.format) } : fields);
-  const { html, ...others } = given;
-  const body = html === true ? { ...others, save_html: true } : given;
+  const body = { ...given };
+  if (body.html === true) {
+    delete body.html;
+    body.save_html = true;
+  }
+  if ('emulate' in body && !('device' in body)) {
+    body.device = body.emulate;
+    delete body.emulate;
+  }
   const captures = Array.isArray(body.captures)
     ? { captures: body.captures.map((one) => (isObject(one) ? plain(one) : one)) }
     : {};

@@ -107,6 +107,11 @@ describe('a capture request', () => {
     expect(refusal({ ...URL_ONLY, html: false }).message).toContain('`html`');
   });
 
+  it('takes `emulate` for `device`, but not both', () => {
+    expect(parse({ ...URL_ONLY, emulate: 'galaxy s24' })).toEqual(parse({ ...URL_ONLY, device: 'Galaxy S24' }));
+    expect(refusal({ ...URL_ONLY, emulate: 'Galaxy S24', device: 'Galaxy S24' }).message).toContain('emulate');
+  });
+
   it('names the valid values of a choice', () => {
     expect(refusal({ ...URL_ONLY, format: 'gif' }).message).toBe(
       '`format` must be one of png, jpeg, webp, avif, bmp, pdf, not "gif"',
@@ -194,7 +199,6 @@ describe('a capture request', () => {
     expect(pathsOf({ ...URL_ONLY, viewports: [{ device: 'x'.repeat(61) }], device: 7 })).toContain(
       'viewports.0.device',
     );
-    expect(refusal({ ...URL_ONLY, emulate: 'Galaxy S24' }).message).toContain('Did you mean `device`?');
   });
 
   it('lets a device preset win over the viewport', () => {
