@@ -54,6 +54,7 @@ const RULES = {
   console_access: {},
   queue: { one_row: 'id = 1' },
   watches: {},
+  templates: { version: 'version >= 1', bytes: 'bytes >= 0' },
   watch_runs: {
     ended_at: "(ended_at IS NULL) = (state IN ('queued', 'running'))",
     awake: '(wake_at IS NULL) = (ended_at IS NOT NULL)',

@@ -369,6 +369,23 @@ export const watches = pgTable(
   ],
 );
 
+export const templates = pgTable(
+  'templates',
+  {
+    id: text().primaryKey(),
+    accountId: ofAccount(),
+    name: bytewise().notNull(),
+    version: integer().notNull(),
+    manifest: text().notNull(),
+    files: text().notNull(),
+    bytes: int8().notNull(),
+    sha256: text().notNull(),
+    createdAt: int8().notNull(),
+    content: bytea().notNull(),
+  },
+  (t) => [...checks('templates'), uniqueIndex('templates_version').on(t.accountId, t.name, t.version)],
+);
+
 export const watchRuns = pgTable(
   'watch_runs',
   {

@@ -415,6 +415,28 @@ export const watches = sqliteTable(
   ],
 );
 
+/** The versions of templates, which never change. The newest is never deleted alone, so that no number is given twice. */
+export const templates = sqliteTable(
+  'templates',
+  {
+    id: text().primaryKey(),
+    accountId: ofAccount(),
+    name: text().notNull(),
+    version: integer().notNull(),
+    /** TemplateManifest as JSON. */
+    manifest: text().notNull(),
+    /** A list of PageFile as JSON. */
+    files: text().notNull(),
+    bytes: integer().notNull(),
+    /** Of the names and contents of all files. */
+    sha256: text().notNull(),
+    createdAt: integer().notNull(),
+    /** The content of all files. The last column, so that the others are read without it. */
+    content: blob({ mode: 'buffer' }).notNull(),
+  },
+  (t) => [...checks('templates'), uniqueIndex('templates_version').on(t.accountId, t.name, t.version)],
+);
+
 /** Runs of watches: one for each due time, and at most one that has not ended for each watch. */
 export const watchRuns = sqliteTable(
   'watch_runs',
