@@ -48,6 +48,8 @@ const BUNDLED: Record<string, string[]> = {
     '@opentelemetry/semantic-conventions',
   ],
   marked: ['marked'],
+  // As dependencies, they would bring a command line and tables of entities that are loaded by each thread.
+  templates: ['liquidjs', 'parse5', 'parse5/node_modules/entities'],
   // As a dependency, it would bring 15 MB of certificates and signatures, which are not used.
   libpdf: LIBPDF,
   // As a dependency, it is a hundred files to load, which take 0.15 s of processor time.
@@ -143,6 +145,7 @@ const program = ({ watch, sourcemap }: Given): Options => ({
     'checkpoint-thread': 'src/store/sqlite/checkpoint-thread.ts',
     'compare-thread': 'src/compare/compare-thread.ts',
     'pdf-thread': 'src/pdf/pdf-thread.ts',
+    'template-thread': 'src/templates/template-thread.ts',
     'picture-thread': 'src/render/encode/picture-thread.ts',
     'markdown-form-thread': 'src/http/compatible-apis/markdown-form-thread.ts',
     'json-thread': 'src/http/json-thread.ts',

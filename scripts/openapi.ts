@@ -38,6 +38,7 @@ export function describeInterface(routes: readonly Route[], version: string, bas
       { name: 'captures', description: 'Submit captures and download their results' },
       { name: 'jobs', description: 'Track captures' },
       { name: 'webhooks', description: 'Completion callbacks' },
+      { name: 'templates', description: 'Pages with parameters, in numbered versions' },
       { name: 'watches', description: 'Capture pages by a schedule, and tell what has changed' },
       { name: 'service', description: 'Health of the server' },
     ],
@@ -83,7 +84,7 @@ const PICTURE_TYPES = [
   'application/pdf',
 ];
 
-const METHODS = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
+const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
 
 function register(registry: Registry, { method, path, access, describe }: Route): void {
   if (describe === undefined) return;
@@ -91,7 +92,7 @@ function register(registry: Registry, { method, path, access, describe }: Route)
   const text = `${access === null ? '' : `Scope: \`${access.scope}\`.`} ${description}`.trim();
   const allHeaders = access === null ? headers : ANY_HEADERS.extend(headers?.shape ?? {});
   const content = body && {
-    'application/json': { schema: body.schema, example: body.example },
+    ...(body.schema && { 'application/json': { schema: body.schema, example: body.example } }),
     ...(body.form && { 'multipart/form-data': { schema: body.form } }),
   };
   registry.registerPath({
@@ -195,12 +196,17 @@ function tellTargets({ components: { schemas }, paths }: InterfaceDocument): voi
   if (request === undefined || body === undefined) return;
   const { url: _url, ...properties } = request.properties ?? {};
   schemas.CaptureHtmlRequest = { ...request, properties, required: ['html'], ...EXTENSION };
+  schemas.CaptureTemplateRequest = { ...request, properties, required: ['template'], ...EXTENSION };
   request.required = ['url'];
-  const both = ['CaptureRequest', 'CaptureHtmlRequest'].map((name) => ({ $ref: `#/components/schemas/${name}` }));
-  body.schema = { anyOf: both };
+  const both = ['CaptureRequest', 'CaptureHtmlRequest'].map(refTo);
+  body.schema = { anyOf: [...both, refTo('CaptureTemplateRequest')] };
   for (const side of Object.values(schemas.CompareRequest?.properties ?? {})) {
     if (side.anyOf !== undefined) side.anyOf = [...side.anyOf.filter(({ $ref }) => $ref === undefined), ...both];
   }
+}
+
+function refTo(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` };
 }
 
 /** In responses, fields with a default are always present (interface.md, CaptureData). */

@@ -28,8 +28,8 @@ interface Interface {
 /** The content of the file: an exported interface for each schema, and the list. */
 async function clientTypes(): Promise<string> {
   const { components, paths, webhooks } = describeInterface(API, '0.0.0', 'http://127.0.0.1') as unknown as Interface;
-  // The same but for `url` and `html`: the client derives it from CaptureRequest.
-  const { CaptureHtmlRequest: _, ...named } = components.schemas;
+  // The same but for `url`, `html` and `template`: the client derives them from CaptureRequest.
+  const { CaptureHtmlRequest: _, CaptureTemplateRequest: __, ...named } = components.schemas;
   const schemas = {
     ...named,
     JobPage: paths['/v1/jobs']?.get.responses['200']?.content['application/json']?.schema.properties.data,
@@ -42,7 +42,10 @@ async function clientTypes(): Promise<string> {
     paths: {},
     components: { schemas },
   };
-  const text = JSON.stringify(document).replaceAll(',{"$ref":"#/components/schemas/CaptureHtmlRequest"}', '');
+  const text = JSON.stringify(document).replaceAll(
+    /,\{"\$ref":"#\/components\/schemas\/Capture(Html|Template)Request"\}/g,
+    '',
+  );
   const printed = astToString(await openapiTS(text));
   return HEAD + schemaMembers(printed).map(declare).join('') + LINK_FIELDS;
 }

@@ -60,7 +60,7 @@ describe('the documentation', () => {
       [...text.matchAll(/-d '(\{.*?\})'/g)].map((match) => match[1] ?? ''),
     );
     expect(bodies.length).toBeGreaterThan(6);
-    const rules = { forceAsync: false, webhookAllow: [] };
+    const rules = { forceAsync: false, webhookAllow: [], template: 'elsewhere' as const };
     for (const one of bodies.map((text) => JSON.parse(text))) {
       const body = 'schedule' in one ? one.request : one;
       const parse = 'before' in body ? parseComparison : 'files' in body ? parsePdfWork : parseSubmission;

@@ -4,10 +4,10 @@ import { type Artifacts, requireStorage, type StoredArtifact } from '../artifact
 import { unpack } from '../artifacts/page-pack.js';
 import { contentTypeOf, type UploadResult } from '../contract/capture-data.js';
 import { CaptureError, type StoredError, toStoredError } from '../contract/capture-error.js';
-import { jobUrl } from '../contract/capture-request.js';
+import { type CaptureOptions, jobUrl } from '../contract/capture-request.js';
 import { gotenbergError } from '../contract/gotenberg-error.js';
 import { TIMEOUT_MS } from '../contract/limits.js';
-import type { PageFilesOption } from '../contract/page-files.js';
+import type { PageFile, PageFilesOption } from '../contract/page-files.js';
 import type { Log } from '../log.js';
 import type { Rendering, RenderOrder } from '../render/capture.js';
 import type { FileContents } from '../render/guard/own-files.js';
@@ -15,6 +15,7 @@ import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../s
 import type { AttemptTrace, Traces } from '../tracing/traces.js';
 import type { UploadOrder } from '../webhook/upload-picture.js';
 import { shouldRetry, type TimeLimit, timeLimit, toCaptureData } from './attempt.js';
+import type { Templates } from './templates.js';
 
 /** Delay between two tries of a step while the database or the storage is unavailable, doubled each time up to the longest. */
 const FIRST_RETRY_MS = 250;
@@ -38,6 +39,7 @@ export interface RunJobDeps {
   > &
     Pick<RetentionStore, 'keptArtifacts' | 'keepArtifact'>;
   artifacts: Pick<Artifacts, 'put' | 'remove' | 'isFailing' | 'isReady' | 'refusal' | 'openPack'>;
+  templates: Pick<Templates, 'open'>;
   render(order: RenderOrder, signal: AbortSignal): Promise<Rendering>;
   uploads: {
     open: Artifacts['open'];
@@ -92,10 +94,12 @@ export async function runJob(deps: RunJobDeps, job: ClaimedJob, shutdown: AbortS
     const stored = await readStored(deps, job);
     if (stored !== null) conclusion = await uploadStored(deps, job, { ...stored, stop });
     else {
-      const files = options.files === null ? undefined : await openFiles(deps.artifacts, options.files);
+      const signal = AbortSignal.any([limit.signal, stop]);
+      const opened = options.files === null ? null : await openFiles(deps, options.files, signal);
+      const page = opened === null ? { options } : { options: withList(options, opened.list), files: opened.contents };
       const progress = { onBegin, onProgress: lease.progress, onStages };
-      const order: RenderOrder = { id: job.id, account: job.accountId, options, files, ...progress, kept };
-      const rendering = await deps.render(order, AbortSignal.any([limit.signal, stop]));
+      const order: RenderOrder = { id: job.id, account: job.accountId, ...page, ...progress, kept };
+      const rendering = await deps.render(order, signal);
       conclusion = await traceStore(
         trace,
         storeRendering(deps, job, { rendering, startedAt, queuedMs, stop, onStored: resolveKept }),
@@ -518,18 +522,26 @@ async function retryWhileUnavailable<T>(
 }
 
 /**
- * Opens the stored files of a job.
- * @throws CaptureError `internal_error`: with status 503 if the storage cannot be reached, else if something has removed them
+ * Opens the files of a job, and makes the document of a template.
+ * @throws CaptureError `internal_error`: with status 503 if the storage cannot be reached, else if something has removed them; as
+ * `Templates.open`
  */
 export async function openFiles(
-  artifacts: Pick<Artifacts, 'openPack'>,
-  { pack, key }: PageFilesOption,
-): Promise<FileContents> {
+  { artifacts, templates }: { artifacts: Pick<Artifacts, 'openPack'>; templates: Pick<Templates, 'open'> },
+  files: PageFilesOption,
+  signal: AbortSignal,
+): Promise<{ list: readonly PageFile[]; contents: FileContents }> {
+  if (files.template !== undefined) return await templates.open(files, signal);
+  const { pack, key, list } = files;
   const stored = pack === null ? null : await artifacts.openPack(pack);
   if (stored === null) {
     const message =
       'The files of this request are no longer in the storage. Send the request again with another idempotency key.';
     throw new CaptureError({ code: 'internal_error', message });
   }
-  return { read: async ({ start, end }) => unpack(await stored.read({ start, end }), key, start) };
+  return { list, contents: { read: async ({ start, end }) => unpack(await stored.read({ start, end }), key, start) } };
+}
+
+function withList(options: CaptureOptions, list: readonly PageFile[]): CaptureOptions {
+  return options.files === null ? options : { ...options, files: { ...options.files, list } };
 }

@@ -3,9 +3,9 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { FIELD_LIST, type Field, flagNameOf } from '../contract/field-list.js';
-import { numberOrList, plainFormat } from '../contract/field-rules.js';
+import { isObject, numberOrList, plainFormat } from '../contract/field-rules.js';
 import { FIELD_GROUPS } from '../contract/request-fields.js';
-import { parseSubmission, type RequestIssue } from '../contract/submission.js';
+import { parseSubmission, type RequestIssue, type SubmissionRules } from '../contract/submission.js';
 import { UsageError } from './operator-error.js';
 
 /** Command-line flags for the fields of a capture request, from their table. */
@@ -67,10 +67,17 @@ export function readCaptureFlags(
   return body;
 }
 
-/** Parses the request that flags stand for. @throws UsageError with every problem, naming fields by their flags */
-export function parseRequest(body: Record<string, unknown>): CaptureOptions {
+/**
+ * Parses the request that flags stand for.
+ * @param rules.template `elsewhere` if a server reads the template
+ * @throws UsageError with every problem, naming fields by their flags
+ */
+export function parseRequest(
+  body: Record<string, unknown>,
+  { template = null }: Pick<SubmissionRules, 'template'> = {},
+): CaptureOptions {
   try {
-    return parseSubmission(body, { forceAsync: false, webhookAllow: [], allowInsecureTls: true }).options;
+    return parseSubmission(body, { forceAsync: false, webhookAllow: [], allowInsecureTls: true, template }).options;
   } catch (error) {
     throw error instanceof CaptureError ? new UsageError(sayFlags(error)) : error;
   }
@@ -146,7 +153,9 @@ function toFlag(field: Field): Flag {
       return plain(option(' <text>'));
     case 'record':
       if (field.item !== null) break;
-      return plain(new Option(`${short}, --header <name: value>`, help).argParser(collectHeader));
+      return field.name === 'data'
+        ? plain(option(' <name=value|json|file>').argParser(collectData))
+        : plain(new Option(`${short}, --header <name: value>`, help).argParser(collectHeader));
     case 'union':
       if (field.item !== null) return plain(option(' <n|list>').argParser(numberOrList));
       break;
@@ -252,6 +261,14 @@ function json(value: string, instead = 'JSON, '): unknown {
 
 function collect(value: string, previous: string[] | undefined): string[] {
   return [...(previous ?? []), value];
+}
+
+/** One value as `name=value`, or several as JSON. */
+function collectData(value: string, previous: Record<string, unknown> | undefined): Record<string, unknown> {
+  const [, name, text] = /^([a-z][a-z0-9_]*)=(.*)$/s.exec(value) ?? [];
+  const given = name === undefined ? json(value, 'NAME=VALUE, JSON, ') : { [name]: text };
+  if (!isObject(given)) throw new InvalidArgumentError('It must be NAME=VALUE, or a JSON object.');
+  return { ...previous, ...given };
 }
 
 function collectHeader(value: string, previous: Record<string, string> | undefined): Record<string, string> {

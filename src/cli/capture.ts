@@ -136,7 +136,12 @@ async function readOrder(text: string | undefined, flags: CaptureFlags, command:
     ...(target.kind === 'html' ? {} : { url: target.kind === 'url' ? target.url : LOCAL_PAGE }),
   };
   const body = printedOnPaper(withFormat(request, format));
-  const options = parseRequest(body);
+  const isTemplate = body.template !== undefined;
+  if (isTemplate && flags.server === undefined)
+    throw new UsageError(
+      '--template needs --server: templates are kept by a server. `stillframe templates preview` shows one without.',
+    );
+  const options = parseRequest(body, { template: isTemplate ? 'elsewhere' : null });
   const force = flags.force === true;
   const file = flags.output === '-' ? null : (flags.output ?? defaultName(target, options.url, options.format));
   if (file !== null) {
@@ -161,16 +166,16 @@ async function readOrder(text: string | undefined, flags: CaptureFlags, command:
 }
 
 function targetOf(text: string | undefined, { html }: CaptureFlags, command: Command): CaptureTarget {
-  if (text === undefined && html === undefined && hasDocuments(command)) return { kind: 'html' };
+  if (text === undefined && html === undefined && hasOwnTarget(command)) return { kind: 'html' };
   if (html === undefined) return readTarget(text ?? command.error("error: missing required argument 'url'"));
   if (text === undefined) return { kind: 'html' };
   throw new UsageError('Both a URL and --html are given: leave one of them out.');
 }
 
-/** Whether the documents of a PDF are given, which need no other target. */
-function hasDocuments(command: Command): boolean {
-  const { pdf } = readCaptureFlags(command, null);
-  return isObject(pdf) && pdf.pages !== undefined;
+/** Whether the documents of a PDF, or a template, are given, which need no other target. */
+function hasOwnTarget(command: Command): boolean {
+  const { pdf, template } = readCaptureFlags(command, null);
+  return template !== undefined || (isObject(pdf) && pdf.pages !== undefined);
 }
 
 /** Prints the other results after the picture has been written. Remarks go to standard error. */

@@ -11,6 +11,7 @@ export const COMMAND_NAMES = [
   'pdf',
   'compare',
   'jobs',
+  'templates',
   'watch',
   'login',
   'demo',

@@ -16,6 +16,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<AddCommand>>> = {
     compare: async () => (await import('./compare.js')).addCompareCommand,
     pdf: async () => (await import('./pdf.js')).addPdfCommand,
     jobs: async () => (await import('./jobs.js')).addJobsCommand,
+    templates: async () => (await import('./templates.js')).addTemplatesCommand,
     watch: async () => (await import('./watch.js')).addWatchCommand,
     login: async () => (await import('./login.js')).addLoginCommand,
     demo: async () => (await import('./demo.js')).addDemoCommand,

@@ -22,7 +22,9 @@ export async function referencedFiles(page: string): Promise<SentFiles> {
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   const document = await readFileOf(page);
   const root = dirname(await realpath(page));
-  const unsent = (await pageFilesBelow(root)).filter((name) => name !== INDEX_FILE && name !== basename(page));
+  const unsent = (await filesBelow(root, (name) => pageTypeOf(name) !== null)).filter(
+    (name) => name !== INDEX_FILE && name !== basename(page),
+  );
   const texts = [document.toString()];
   let bytes = document.length;
   files.set(INDEX_FILE, new Uint8Array(document));
@@ -47,7 +49,11 @@ function isNamedIn(text: string, name: string): boolean {
   return text.includes(last) || text.includes(encodeURI(last)) || text.includes(encodeURIComponent(last));
 }
 
-async function pageFilesBelow(root: string): Promise<string[]> {
+/**
+ * The names of files in a directory and below, without dotfiles, symbolic links and `node_modules`.
+ * @param isWanted by name
+ */
+export async function filesBelow(root: string, isWanted: (name: string) => boolean): Promise<string[]> {
   const found: string[] = [];
   const folders = [root];
   let left = ENTRIES_MAX;
@@ -58,7 +64,7 @@ async function pageFilesBelow(root: string): Promise<string[]> {
       const path = join(folder, entry.name);
       const name = relative(root, path).split(sep).join('/');
       if (entry.isDirectory()) folders.push(path);
-      else if (entry.isFile() && pageTypeOf(name) !== null && fileNameProblem(name) === null) found.push(name);
+      else if (entry.isFile() && isWanted(name) && fileNameProblem(name) === null) found.push(name);
     }
     left -= entries.length;
   }

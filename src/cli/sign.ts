@@ -28,7 +28,7 @@ export function addSignCommand(program: Command): void {
   const sign = program
     .command('sign')
     .description('make a signed link to a picture (GET /v1/render)')
-    .argument('<url>', 'URL to capture')
+    .argument('[url]', 'URL to capture; not with --template')
     .requiredOption('--key <id>', 'id of the API key that the captures are charged to')
     .addOption(
       new Option('--expires-in <time>', 'how long the link is valid, such as 12h or 30d')
@@ -42,7 +42,7 @@ export function addSignCommand(program: Command): void {
     );
   addCaptureFlags(sign, true);
   addSettings(sign, ['dataDir', 'baseUrl', 'host', 'port']).action(
-    (url: string, options: SignOptions, command: Command) =>
+    (url: string | undefined, options: SignOptions, command: Command) =>
       withStore(command, async (store, config) => {
         if (!isId('key', options.key))
           throw new OperatorError(`"${options.key}" is not the id of a key. See: stillframe keys list`);
@@ -53,7 +53,8 @@ export function addSignCommand(program: Command): void {
           );
         }
         const expires = Math.floor(Date.now() / 1000) + options.expiresIn;
-        const pairs = linkPairs(printedOnPaper({ url, ...readCaptureFlags(command, null, true) }));
+        const body = { ...(url === undefined ? {} : { url }), ...readCaptureFlags(command, null, true) };
+        const pairs = linkPairs(printedOnPaper(body));
         pairs.push(['key', options.key], ['expires', String(expires)]);
         const link = `${serverOf(command, config).base_url}${RENDER_LINK_PATH}?${canonicalQuery(pairs)}&signature=${signQuery(pairs, secret)}`;
         print(options.json, { url: link, expires }, () => link);
@@ -67,7 +68,7 @@ export function addSignCommand(program: Command): void {
  */
 function linkPairs(body: Record<string, unknown>): QueryPair[] {
   const pairs = pairsOf(body);
-  const { url } = parseRequest(bodyOf(pairs).body);
+  const { url } = parseRequest(bodyOf(pairs).body, { template: 'elsewhere' });
   return pairs.map(([name, value]) => [name, name === 'url' ? url : value]);
 }
 

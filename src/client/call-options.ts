@@ -57,29 +57,44 @@ export interface WatchRequest extends Omit<Watching, 'request'> {
 }
 
 /** A capture of a web page. */
-export interface CaptureUrlRequest extends Omit<Fields, 'html' | 'base_url'> {
+export interface CaptureUrlRequest extends Omit<Fields, 'html' | 'base_url' | 'template' | 'data'> {
   html?: undefined;
   base_url?: undefined;
+  template?: undefined;
+  data?: undefined;
 }
 
 /** A capture of a document that is part of the request. */
-export interface CaptureHtmlRequest extends Omit<Fields, 'url' | 'html'> {
+export interface CaptureHtmlRequest extends Omit<Fields, 'url' | 'html' | 'template' | 'data'> {
   /** HTML document, at most 196,608 bytes. */
   html: string;
   url?: undefined;
+  template?: undefined;
+  data?: undefined;
 }
 
 /** A capture of a document with its files. */
-export interface CaptureFilesRequest extends Omit<Fields, 'url' | 'html' | 'base_url'> {
+export interface CaptureFilesRequest extends Omit<Fields, 'url' | 'html' | 'base_url' | 'template' | 'data'> {
   /** Contents by relative path, one of them `index.html`: at most 200 files, 50 MB together. A text is sent as UTF-8. */
   files: Record<string, string | Blob | Uint8Array<ArrayBuffer>>;
   url?: undefined;
   html?: undefined;
   base_url?: undefined;
+  template?: undefined;
+  data?: undefined;
 }
 
-/** A capture request. Exactly one of `url`, `html` and `files` is required. */
-export type CaptureRequest = CaptureUrlRequest | CaptureHtmlRequest | CaptureFilesRequest;
+/** A capture of a stored template. */
+export interface CaptureTemplateRequest extends Omit<Fields, 'url' | 'html' | 'base_url' | 'template'> {
+  /** Its name, such as `og-card`, or that of a version, such as `og-card@3`. */
+  template: string;
+  url?: undefined;
+  html?: undefined;
+  base_url?: undefined;
+}
+
+/** A capture request. Exactly one of `url`, `html`, `files` and `template` is required. */
+export type CaptureRequest = CaptureUrlRequest | CaptureHtmlRequest | CaptureFilesRequest | CaptureTemplateRequest;
 
 /** Two pictures to compare, each the id of a job, the address of a picture, a picture in base64, or a capture. */
 export interface CompareRequest extends Omit<Comparing, 'before' | 'after'> {

@@ -1,9 +1,10 @@
 /** Signed links to pictures, and the signatures of webhooks. */
-import { type CaptureUrlRequest, checkedObject, checkedText } from './call-options.js';
+import { type CaptureTemplateRequest, type CaptureUrlRequest, checkedObject, checkedText } from './call-options.js';
 import { invalidArgument, StillframeError } from './stillframe-error.js';
 import { type CaptureCompletedEvent, type CaptureFailedEvent, NO_LINK_FIELDS } from './wire.js';
 
-export type LinkRequest = Omit<CaptureUrlRequest, (typeof NO_LINK_FIELDS)[number]>;
+type NotInLinks = (typeof NO_LINK_FIELDS)[number];
+export type LinkRequest = Omit<CaptureUrlRequest, NotInLinks> | Omit<CaptureTemplateRequest, NotInLinks>;
 
 export interface LinkSigning {
   /** The id of the API key that the captures are charged to, `key_…`; not the key itself. */
@@ -26,7 +27,7 @@ export async function signedLink(request: LinkRequest, signing: LinkSigning & { 
   const refused = NO_LINK_FIELDS.filter(
     (name) => (checkedObject(request, 'request') as Record<string, unknown>)[name] !== undefined,
   );
-  checkedText(request.url, 'url', 'https://example.com');
+  if (request.template === undefined) checkedText(request.url, 'url', 'https://example.com');
   if (refused.length > 0)
     throw invalidArgument(`A link must not have ${refused.map((name) => `\`${name}\``).join(', ')}.`);
   if (!(Number.isFinite(expiresIn) && expiresIn > 0))

@@ -40,6 +40,8 @@ import type {
   Health,
   JobPage,
   JobSnapshot,
+  Template,
+  TemplateEntry,
   Usage,
   Watch,
   WatchRun,
@@ -270,6 +272,33 @@ export class Stillframe {
     return this.#watches('POST', `${pathOf(watchId)}/runs${pathOf(runId)}/redeliver`, { body: {} }, options);
   }
 
+  /** Stores the next version of a template. The same files as those of the newest version make no new one. */
+  async pushTemplate(
+    name: string,
+    files: Record<string, string | Blob | Uint8Array<ArrayBuffer>>,
+    options: CallOptions = {},
+  ): Promise<Template> {
+    const body = new FormData();
+    for (const [path, content] of Object.entries(checkedObject(files, 'files')))
+      body.append('files', content instanceof Blob ? content : new Blob([content]), path);
+    return this.#templates('PUT', templatePath(name), body, options);
+  }
+
+  /** Lists the templates of the account by name. */
+  async templates(options: CallOptions = {}): Promise<TemplateEntry[]> {
+    return (await this.#templates<{ templates: TemplateEntry[] }>('GET', '', undefined, options)).templates;
+  }
+
+  /** Reads a template such as `og-card`, or a version such as `og-card@3`. */
+  async template(name: string, options: CallOptions = {}): Promise<Template> {
+    return this.#templates('GET', templatePath(name), undefined, options);
+  }
+
+  /** Deletes a template, or one of its versions except the newest. */
+  async deleteTemplate(name: string, options: CallOptions = {}): Promise<void> {
+    await this.#templates('DELETE', templatePath(name), undefined, options);
+  }
+
   /** Reads the credits and jobs of the account in this period. */
   async usage(options: CallOptions = {}): Promise<Usage> {
     return this.#read({ method: 'GET', to: '/v1/usage', repeatable: true, read: readAnswer<Usage> }, options);
@@ -297,6 +326,19 @@ export class Stillframe {
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
     return await this.#read(
       { method, to: `/v1/watches${to}`, repeatable: method !== 'POST', read: readAnswer<T>, ...content },
+      options,
+    );
+  }
+
+  async #templates<T>(
+    method: 'GET' | 'PUT' | 'DELETE',
+    to: string,
+    body: FormData | undefined,
+    options: CallOptions,
+  ): Promise<T> {
+    const content = body === undefined ? {} : { body };
+    return await this.#read(
+      { method, to: `/v1/templates${to}`, repeatable: true, read: readAnswer<T>, ...content },
       options,
     );
   }
@@ -334,6 +376,10 @@ function queryOf(fields: Record<string, string | number | undefined>): URLSearch
 
 function pathOf(id: string): string {
   return `/${encodeURIComponent(checkedText(id, 'id', 'wat_01K9Z8Y7X6W5V4T3S2R1Q0P9N8'))}`;
+}
+
+function templatePath(name: string): string {
+  return `/${encodeURIComponent(checkedText(name, 'name', 'og-card'))}`;
 }
 
 const A_JOB_ID = 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8';

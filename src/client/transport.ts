@@ -15,7 +15,7 @@ const PAUSE_MAX_MS = 8_000;
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface Call<T> {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path below `baseUrl`, starting with a slash; or, for downloads, a URL. */
   to: string;
   headers?: Record<string, string>;

@@ -8,7 +8,14 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SHAPE = /^sf_live_[0-9A-Za-z]{38}$/;
 
 /** The scopes of a key, which say what its requests may do. */
-export const SCOPES = ['screenshot:write', 'jobs:read', 'watches:read', 'watches:write'] as const;
+export const SCOPES = [
+  'screenshot:write',
+  'jobs:read',
+  'watches:read',
+  'watches:write',
+  'templates:read',
+  'templates:write',
+] as const;
 /** The only scope of a key that signs links and may do nothing else. */
 export const LINKS_SCOPE = 'links';
 export type Scope = (typeof SCOPES)[number] | typeof LINKS_SCOPE;

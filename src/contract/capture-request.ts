@@ -169,7 +169,7 @@ export interface ViewportEntry {
 }
 
 /** Fields that do not reach the renderer: the submission consumes them, or another option replaces them. */
-const NO_OPTIONS = ['viewport', 'dark_mode', 'sync', 'cache_ttl', 'store', 'webhook'] as const;
+const NO_OPTIONS = ['viewport', 'dark_mode', 'sync', 'cache_ttl', 'store', 'webhook', 'template', 'data'] as const;
 const OPTION_FIELDS = Object.keys(requestFields).filter((name) => !NO_OPTIONS.some((other) => other === name));
 
 /** The fields under names in camelCase; null stands for what has no default. */

@@ -41,7 +41,7 @@ export function combinationIssues(given: unknown, hasFiles = false): { invalid: 
 
 /** Fields that exclude `pdf.pages`. */
 function instead(given: Body, hasFiles: boolean): Rule[] {
-  const ofOne = ['url', 'html', 'base_url', 'headers', 'cookies', 'http_credentials', 'referer'];
+  const ofOne = ['url', 'html', 'base_url', 'template', 'headers', 'cookies', 'http_credentials', 'referer'];
   const message = 'cannot be combined with `pdf.pages`: give it in one of them';
   return [
     ...ofOne.map((name): Rule => [name, given[name] !== undefined, message]),
@@ -64,19 +64,30 @@ export function broken(rules: readonly Rule[]): Issue[] {
 }
 
 function invalid(
-  { url, html, base_url: baseUrl, cookies, http_credentials: credentials, headers, referer }: Body,
-  hasFiles: boolean,
+  { url, html, base_url: baseUrl, template, data, cookies, http_credentials: credentials, headers, referer }: Body,
+  hasOwnFiles: boolean,
 ): Rule[] {
   const [hasUrl, hasHtml, hasBase] = [url !== undefined, html !== undefined, baseUrl !== undefined];
+  const hasTemplate = template !== undefined;
+  const hasFiles = hasOwnFiles || hasTemplate;
   const hasCookies = Array.isArray(cookies) && cookies.length > 0;
   const headerNames =
     headers !== null && typeof headers === 'object' ? Object.keys(headers).map((name) => name.toLowerCase()) : [];
   return [
     ['url', !hasUrl && !hasHtml && !hasFiles, 'is required'],
-    ['url', hasUrl && hasFiles, 'cannot be combined with files'],
-    ['html', hasHtml && hasFiles, 'cannot be combined with files: give the document as the file `index.html`'],
+    ...['url', 'html', 'base_url'].map(
+      (name): Rule => [
+        name,
+        hasTemplate && { url, html, base_url: baseUrl }[name] !== undefined,
+        'cannot be combined with `template`',
+      ],
+    ),
+    ['template', hasTemplate && hasOwnFiles, 'cannot be combined with files'],
+    ['data', data !== undefined && !hasTemplate, 'needs `template`'],
+    ['url', hasUrl && hasOwnFiles, 'cannot be combined with files'],
+    ['html', hasHtml && hasOwnFiles, 'cannot be combined with files: give the document as the file `index.html`'],
     ['html', hasUrl && hasHtml, 'cannot be combined with `url`: give exactly one of them'],
-    ['base_url', hasBase && !hasHtml, 'needs `html`'],
+    ['base_url', hasBase && !hasHtml && !hasTemplate, 'needs `html`'],
     [
       'cookies',
       hasCookies && (hasHtml || hasFiles) && !hasBase,

@@ -8,6 +8,8 @@ export const FIELD_LABELS: Readonly<Record<string, string>> = {
   'viewport.isMobile': 'Mobile browser',
   'viewport.hasTouch': 'Touch screen',
   device: 'Device',
+  template: 'Template',
+  data: 'Values of the template',
   full_page: 'Full page',
   full_page_algorithm: 'Way to capture a full page',
   full_page_scroll_delay: 'Pause after each scroll step',

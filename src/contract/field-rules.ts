@@ -112,3 +112,18 @@ type SnakeNames<Fields> = { [Name in keyof Fields & string as SnakeName<Name>]: 
 type SnakeName<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeName<Rest>}`
   : '';
+
+const TEMPLATE_NAME = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
+const TEMPLATE_REFERENCE = /^([a-z0-9-]{1,64})(?:@([1-9]\d{0,5}))?$/;
+
+export interface TemplateReference {
+  name: string;
+  /** Null for the newest. */
+  version: number | null;
+}
+
+/** Reads `og-card` or `og-card@3`. @returns null for anything else */
+export function readTemplateReference(given: unknown): TemplateReference | null {
+  const [, name = '', version] = (typeof given === 'string' && TEMPLATE_REFERENCE.exec(given)) || [];
+  return TEMPLATE_NAME.test(name) ? { name, version: version === undefined ? null : Number(version) } : null;
+}

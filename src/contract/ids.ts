@@ -8,6 +8,7 @@ export const ID_PREFIXES = {
   account: 'acc_',
   watch: 'wat_',
   run: 'run_',
+  template: 'tpl_',
 } as const;
 
 /** Crockford's base 32, as used by ULID (github.com/ulid/spec). */

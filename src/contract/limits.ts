@@ -65,6 +65,8 @@ export const PAGE_FILES_MAX = 200;
 /** All files of a request together. */
 export const PAGE_FILES_MAX_BYTES = 50_000_000;
 export const PAGE_FILES_NAME_MAX_BYTES = 255;
+/** Longest name in `data`; those of parameters are shorter. */
+export const TEMPLATE_PARAMETER_MAX_CHARS = 64;
 /** Given PDFs of one request: their bytes, and their pages. */
 export const PDF_FILES_MAX = 100;
 export const PDF_FILES_MAX_BYTES = 100_000_000;

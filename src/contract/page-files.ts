@@ -24,6 +24,8 @@ export interface PageFilesOption {
   /** Key of the pack, in base64. Secret. */
   key: string;
   list: readonly PageFile[];
+  /** The version of a template that the files are of, and the values of its parameters. The document is made when it is captured. */
+  template?: { id: string; data: Readonly<Record<string, unknown>> };
 }
 
 /** The content types of the files that pages consist of, by extension. */

@@ -256,7 +256,9 @@ export type WirePdf = z.output<typeof pdfSchema>;
  * link cannot say that `pdf` is there but empty. The API prints what it is told.
  */
 export function printedOnPaper(request: Record<string, unknown>): Record<string, unknown> {
-  const { format, full_page: fullPage, pdf = {} } = request;
+  const { format, full_page: fullPage, pdf = {}, template } = request;
+  // A template has a paper of its own.
+  if (template !== undefined) return request;
   if (format !== 'pdf' || (fullPage === true && request.pdf === undefined) || !isObject(pdf)) return request;
   return { ...request, pdf: { paper: DEFAULT_PAPER, ...pdf } };
 }

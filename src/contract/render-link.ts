@@ -77,15 +77,19 @@ export function singleValue(pairs: readonly QueryPair[], name: string): string |
 
 /**
  * The request body that the flat fields of a link stand for: `viewport.width=800`, repeated names for lists. Values get the type of their
- * field; a value that does not fit stays a string, which the schema rejects.
+ * field; a value that does not fit stays a string, which the schema rejects. With `template`, `title=…` stands for `data.title=…` unless a
+ * field has that name.
  *
  * @returns also the names that a link may not have
  */
 export function bodyOf(pairs: readonly QueryPair[]): { body: Record<string, unknown>; refused: string[] } {
   const body: Record<string, unknown> = {};
   const refused = new Set<string>();
-  for (const [name, value] of pairs) {
-    if (LINK_PARAMETERS.has(name)) continue;
+  const hasTemplate = pairs.some(([name]) => name === 'template');
+  for (const [given, value] of pairs) {
+    if (LINK_PARAMETERS.has(given)) continue;
+    const isParameter = hasTemplate && !given.includes('.') && findField([given]) === null;
+    const name = isParameter ? `data.${given}` : given;
     if (isLinkField(name)) place(body, name.split('.'), value);
     else refused.add(isLinkField(name.split('.', 1)[0] ?? '') ? name : (name.split('.', 1)[0] ?? ''));
   }

@@ -7,7 +7,7 @@ import { isOpaqueColor } from './css-color.js';
 import { DEVICE_NAMES, PRESET_NAMES, readDeviceName } from './device-presets.js';
 import { withDocumentRules } from './document-schema.js';
 import { extractSchema } from './extract.js';
-import { forbiddenHeader, hasLineBreak, isLocale, isTimezone, limited } from './field-rules.js';
+import { forbiddenHeader, hasLineBreak, isLocale, isTimezone, limited, readTemplateReference } from './field-rules.js';
 import * as limits from './limits.js';
 import { cookieSchema, storageStateSchema } from './login-schema.js';
 import { paletteSchema } from './palette.js';
@@ -299,11 +299,11 @@ const pdfDocumentSchema = z.strictObject({
 export const MASK_COLOR_DEFAULT = '#FF00FF';
 
 export const requestFields = {
-  // Required unless `html` is given: see combinations.ts.
+  // Required unless `html` or `template` is given: see combinations.ts.
   url: targetUrl().meta({
     group: 'What to capture',
     description:
-      'Public HTTP or HTTPS target. A bare hostname is normalized to HTTPS. Required unless `html` or `pdf.pages` is given.',
+      'Public HTTP or HTTPS target. A bare hostname is normalized to HTTPS. Required unless `html`, `template` or `pdf.pages` is given.',
     example: 'https://example.com/',
     mcp: true,
     cli: false,
@@ -692,6 +692,33 @@ export const requestFields = {
     links: false,
     ...EXTENSION,
   }),
+  template: limited(80)
+    .refine(
+      (given) => readTemplateReference(given) !== null,
+      'must be the name of a template, such as og-card, or of one of its versions, such as og-card@3',
+    )
+    .optional()
+    .meta({
+      group: 'HTML',
+      description: 'stored template to capture instead of `url`: `og-card` for its newest version, or `og-card@3`',
+      example: 'og-card',
+      mcp: true,
+      cli: { help: 'with --server: stored template to capture, such as og-card, or og-card@3 for one version' },
+      ...EXTENSION,
+    }),
+  data: z
+    .record(limited(limits.TEMPLATE_PARAMETER_MAX_CHARS), z.unknown())
+    .optional()
+    .meta({
+      group: 'HTML',
+      description: 'values of the parameters of `template`, by name',
+      example: { title: 'Release notes' },
+      mcp: true,
+      cli: {
+        help: 'value of a parameter of --template, as name=value; repeat for more; or values as JSON, or @file',
+      },
+      ...EXTENSION,
+    }),
   cookies: cookies().meta({
     group: 'Login',
     description: 'cookies set before the navigation',

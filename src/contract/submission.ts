@@ -20,6 +20,7 @@ import { meantField, nearestName } from './meant-field.js';
 import type { PageFilesOption } from './page-files.js';
 import { hasWebScheme, webhookUrlProblem } from './read-url.js';
 import { TOLERATED_CODES, type ToleratedCode } from './request-fields.js';
+import { readTemplateData, type Template, templateFiles, withTemplateDefaults } from './template.js';
 
 /** A parsed capture request: what to render, how to respond, and two strings that identify equal requests. */
 export interface Submission {
@@ -55,6 +56,8 @@ export interface SubmissionRules {
   mp4?: boolean;
   /** The files that came with the body. */
   files?: PageFilesOption | null;
+  /** The template that the body names; `elsewhere` if another program reads it. Default: none, and a body that names one is refused. */
+  template?: Template | 'elsewhere' | null;
   /** Options that a compatible API sets, also beyond the limits of the API's fields. */
   set?: Partial<CaptureOptions>;
 }
@@ -65,7 +68,9 @@ export interface SubmissionRules {
  * @throws CaptureError `invalid_request` with every problem in `details.issues`; `unsupported_option` for fields that exclude each other
  */
 export function parseSubmission(given: unknown, rules: SubmissionRules): Submission {
-  const body = withPlainFields(given);
+  const template = rules.template === 'elsewhere' ? null : (rules.template ?? null);
+  const plain = withPlainFields(given);
+  const body = template === null || !isObject(plain) ? plain : withTemplateDefaults(plain, template);
   const parsed = captureRequestSchema.safeParse(body);
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, body);
   issues.push(...callbackIssues(body, rules));
@@ -75,10 +80,26 @@ export function parseSubmission(given: unknown, rules: SubmissionRules): Submiss
       path: 'ignore_https_errors',
       message: 'is not allowed on this server; its operator can allow it with STILLFRAME_ALLOW_INSECURE_TLS.',
     });
-  issues.push(...invalid, ...attachedFileIssues(parsed.data?.pdf?.attachments ?? [], rules.files?.list ?? []));
+  issues.push(
+    ...invalid,
+    ...attachedFileIssues(parsed.data?.pdf?.attachments ?? [], template?.files ?? rules.files?.list ?? []),
+  );
+  const { data, problems } = readTemplateData(
+    template?.manifest.parameters ?? {},
+    isObject(body) && isObject(body.data) ? body.data : {},
+  );
+  if (template !== null) issues.push(...problems);
+  else if (parsed.data?.template !== undefined && rules.template !== 'elsewhere')
+    issues.push({
+      path: 'template',
+      message: 'is not available here: use it in POST /v1/screenshot, or in a signed link',
+    });
   if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...unsupported].slice(0, ISSUES_MAX));
   refuse(unsupported);
-  const submission = toSubmission(parsed.data, rules, body);
+  const files = template === null ? (rules.files ?? null) : templateFiles(template, data);
+  const submission = toSubmission(parsed.data, { ...rules, files }, body);
+  // Its template may have changed when a request is repeated.
+  if (template !== null) submission.identity = stringify([plain, submission.mode]) ?? '';
   refuse(animationProblems(submission.options, { mp4: rules.mp4 ?? true }));
   const several = severalIssues(submission.options);
   if (several.length > 0) throw invalidRequest(several);
@@ -174,7 +195,7 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules, body: un
     ...rules.set,
     ...(lacksScheme(body) ? { schemeAdded: true as const } : {}),
   };
-  const files = options.files === null ? {} : { files: contentsOf(options.files) };
+  const files = options.files === null ? {} : { files: options.files.template ?? contentsOf(options.files) };
   // A repeated request stays equal even if the operator has changed a default since.
   const plain = pick(wire, (name) => name !== 'sync' && !EXTENSIONS.has(name));
   const compared = { ...plain, headers: options.headers, ...pick(asked, isUsedExtension), ...files, mode };
@@ -309,7 +330,14 @@ function measured(origin: string, value: unknown): string {
 function isSecret(path: readonly PropertyKey[]): boolean {
   const [field] = path;
   if (field === 'pdf' && path[1] === 'pages') return isSecret(path.slice(3));
-  if (field === 'headers' || field === 'upload' || field === 'cookies' || field === 'storage_state' || field === 'html')
+  if (
+    field === 'headers' ||
+    field === 'upload' ||
+    field === 'cookies' ||
+    field === 'storage_state' ||
+    field === 'html' ||
+    field === 'data'
+  )
     return true;
   if (field === 'steps') return path.at(-1) !== 'action';
   if (field === 'pdf') return path[1] === 'password';

@@ -8,6 +8,7 @@ import type { FoundPicture, Side } from '../capture/compare.js';
 import type { Health } from '../capture/health.js';
 import type { LinkPicture } from '../capture/open-picture.js';
 import type { SubmitContext } from '../capture/submit.js';
+import type { Templates } from '../capture/templates.js';
 import type { Thumbnail } from '../capture/thumbnails.js';
 import type { FoundPdf, MadePdf, PdfFacts, PdfRequest } from '../capture/work-on-pdfs.js';
 import type { Comparison, ComparisonOptions, PictureSource } from '../contract/comparison.js';
@@ -78,6 +79,7 @@ export interface AppServices {
     /** Reads what PDFs say about themselves, and charges for it. @throws CaptureError */
     read(files: readonly FoundPdf[], who: { principal: Principal; signal: AbortSignal }): Promise<PdfFacts[]>;
   };
+  templates: Templates;
   /** The watches, whose code is loaded when it is first asked for. */
   watches(): Promise<Watches>;
   /** Turns of the threads that read what callers send. */

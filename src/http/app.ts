@@ -24,6 +24,7 @@ import { redeliverWebhook } from './routes/redeliver-webhook.js';
 import { removeJob } from './routes/remove-job.js';
 import { renderLink } from './routes/render-link.js';
 import { submitScreenshot } from './routes/submit-screenshot.js';
+import { TEMPLATE_ROUTES } from './routes/templates.js';
 import { WATCH_ROUTES } from './routes/watches.js';
 import { workOnPdfs } from './routes/work-on-pdfs.js';
 import { serveConsole } from './serve-console.js';
@@ -78,6 +79,7 @@ export const API: readonly Route[] = [
   readRequest,
   readWebhook,
   redeliverWebhook,
+  ...TEMPLATE_ROUTES,
   ...WATCH_ROUTES,
   readHealth,
   readLiveness,

@@ -70,7 +70,7 @@ export async function readForm<Body>(
 ): Promise<ReceivedForm<Body>> {
   return await packFiles(dir, async (files) => {
     const parts = partsFor(files);
-    await readParts(incoming, parts, { tooLarge });
+    await readParts(incoming, parts, { tooLarge: () => tooLarge() });
     return await parts.end();
   });
 }
@@ -164,6 +164,13 @@ export class PackedFiles {
     this.list.push({ name: INDEX_FILE, type: 'text/html; charset=utf-8', ...(await this.#store(partsOf(html), null)) });
   }
 
+  /** The content of all files. @throws CaptureError `invalid_request` if it is larger */
+  async content(maxBytes: number): Promise<Buffer> {
+    const content = await readPart(this.pack.bytes > maxBytes ? [] : this.pack.content(), maxBytes);
+    if (content === null || this.pack.bytes > maxBytes) throw tooLarge(maxBytes);
+    return content;
+  }
+
   async #store(content: Chunks, text: TextCheck | null): Promise<Pick<PageFile, 'at' | 'bytes' | 'sha256'>> {
     const at = this.pack.bytes;
     const hash = createHash('sha256');
@@ -210,8 +217,8 @@ class TextCheck {
   }
 }
 
-function tooLarge(): CaptureError {
-  return refusedBody(`The files are larger than ${PAGE_FILES_MAX_BYTES} bytes together.`);
+function tooLarge(maxBytes = PAGE_FILES_MAX_BYTES): CaptureError {
+  return refusedBody(`The files are larger than ${maxBytes} bytes together.`);
 }
 
 /**

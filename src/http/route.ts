@@ -6,7 +6,7 @@ import type { Protection } from './guard.js';
 /** Facts about an operation that the OpenAPI document needs beyond the other fields of its route (scripts/openapi.ts). */
 export interface Description {
   operationId: string;
-  tags: ('captures' | 'jobs' | 'webhooks' | 'watches' | 'service')[];
+  tags: ('captures' | 'jobs' | 'webhooks' | 'watches' | 'templates' | 'service')[];
   summary: string;
   description?: string;
   params?: z.ZodObject;
@@ -15,9 +15,10 @@ export interface Description {
   headers?: z.ZodObject;
   body?: {
     description: string;
-    schema: z.ZodType;
-    example: unknown;
-    /** The same as multipart/form-data. */
+    /** As JSON. */
+    schema?: z.ZodType;
+    example?: unknown;
+    /** As multipart/form-data. */
     form?: z.ZodType;
   };
   /** By status. */
@@ -43,7 +44,7 @@ export interface Answer {
 
 /** An endpoint: one method at one path. */
 export interface Route {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With the parameters as `:id`. */
   path: string;
   /** The scope that its API key needs, and the bucket that a request takes from; null: no key. */

@@ -13,6 +13,7 @@ import { findLinkPicture, openPicture } from '../capture/open-picture.js';
 import { removeJob } from '../capture/remove-job.js';
 import { submit } from '../capture/submit.js';
 import { type RecoverDeps, recoverLeases } from '../capture/sweep.js';
+import { Templates } from '../capture/templates.js';
 import { Thumbnails } from '../capture/thumbnails.js';
 import { FinishSignals, waitForJob } from '../capture/wait-for-job.js';
 import { findPdf, readPdfs, workOnPdfs } from '../capture/work-on-pdfs.js';
@@ -31,6 +32,7 @@ import { PdfFiles } from '../pdf/pdf-files.js';
 import { PdfQueue } from '../pdf/pdf-queue.js';
 import { EncodeQueue } from '../render/memory.js';
 import type { ClaimedJob, DueDelivery, EndedJob, NodeFacts } from '../store/store.js';
+import { TemplateRenderer } from '../templates/template-renderer.js';
 import type { TracingConfig } from '../tracing-config.js';
 import type { WatchesOptions } from '../watch/open-watches.js';
 import { uploadPicture } from '../webhook/upload-picture.js';
@@ -110,6 +112,7 @@ export class Service implements AsyncDisposable {
   });
   private readonly limits: RateLimits;
   private readonly places: PublicPlaces = { baseUrl: '' };
+  private readonly templates: Templates;
   private readonly jobs: Loop<ClaimedJob>;
   /** How to stop each job that runs here. */
   private readonly running = new Map<string, () => void>();
@@ -143,6 +146,9 @@ export class Service implements AsyncDisposable {
       submissions: { perMinute: submitRate, burst: submitBurst },
       reads: { perMinute: readRate, burst: readBurst },
     });
+    const { store, clock } = foundations;
+    const renderer = new TemplateRenderer(builtFile('template-thread.js'));
+    this.templates = new Templates({ store, renderer, now: clock.now });
     this.health = this.makeHealth();
     this.jobs = this.makeJobLoop();
     this.deliveries = this.makeDeliveryLoop();
@@ -300,6 +306,7 @@ export class Service implements AsyncDisposable {
       deps: {
         store,
         artifacts,
+        templates: this.templates,
         render: (order, signal) => {
           if (this.renderer === null) throw new Error('a job was claimed before there was a browser');
           return this.renderer.render(order, signal);
@@ -396,6 +403,7 @@ export class Service implements AsyncDisposable {
         work: (request, who) => workOnPdfs(pdfDeps(), request, who),
         read: (files, who) => readPdfs(pdfDeps(), files, who),
       },
+      templates: this.templates,
       threads: new Turns(READING_THREADS),
       uploads: {
         places: new Places(UPLOAD_PLACES),

@@ -10,6 +10,7 @@ import type { CaptureOptions, ExecutionMode, WebhookOptions } from '../contract/
 import type { DeliveryStatus } from '../contract/delivery.js';
 import type { JobSnapshot, JobState, StoredJobState } from '../contract/job.js';
 import type { KeptClock } from '../contract/kept-clock.js';
+import type { Template, TemplateManifest, TemplateVersion } from '../contract/template.js';
 import type {
   RunData,
   RunState,
@@ -644,6 +645,41 @@ export interface WatchStore {
   isLinkSigned(text: string, signature: string): boolean;
 }
 
+/** A template with sums of all of its versions; the other fields are those of the newest. */
+export interface TemplateEntry {
+  name: string;
+  version: number;
+  manifest: TemplateManifest;
+  createdAt: number;
+  versions: number;
+  bytes: number;
+}
+
+export interface TemplateStore {
+  /**
+   * Stores the next version of a template.
+   * @param limits of an account: versions of a template, templates, and bytes of all versions
+   * @returns null if there would be more
+   */
+  insertTemplate(
+    template: Omit<Template, 'version'>,
+    content: Buffer,
+    limits: { versions: number; templates: number; bytes: number },
+  ): Promise<Template | null>;
+  /** Finds a version; the newest for null. */
+  findTemplate(wanted: { accountId: string; name: string; version: number | null }): Promise<Template | null>;
+  /** The content of all files of a version, one after the other; null if it has been deleted. */
+  templateContent(id: string): Promise<Buffer | null>;
+  /** Lists the versions of a template, newest first. */
+  templateVersions(accountId: string, name: string): Promise<TemplateVersion[]>;
+  /** Lists the templates of an account by name. */
+  listTemplates(accountId: string): Promise<TemplateEntry[]>;
+  /** Deletes a template with all versions. @returns their number */
+  deleteTemplate(accountId: string, name: string): Promise<number>;
+  /** Deletes a version unless it is the newest, whose number would be given again. */
+  deleteTemplateVersion(accountId: string, name: string, version: number): Promise<boolean>;
+}
+
 /** A notification between servers that share a store: a hint to look again, which may be lost. */
 export type StoreEvent =
   /** A job can be claimed. */
@@ -728,4 +764,5 @@ export interface Store
     RetentionStore,
     ConsoleStore,
     WatchStore,
+    TemplateStore,
     EngineStore {}

@@ -75,6 +75,7 @@ async function aWorld() {
   };
   const running = {
     ...shared,
+    templates: { open: () => Promise.reject(new Error('there are no templates here')) },
     uploads,
     onEnded,
     leaseMs: LEASE_MS,

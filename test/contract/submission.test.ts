@@ -247,7 +247,10 @@ describe('what a submission is equal to', () => {
     }
   });
 
-  it.each(FIELD_LIST.flatMap((field) => membersOf(field)).map((field) => [field.name, field] as const))(
+  // Those of templates need one, as in test/capture/templates.test.ts.
+  const compared = FIELD_LIST.filter(({ name }) => name !== 'template' && name !== 'data');
+
+  it.each(compared.flatMap((field) => membersOf(field)).map((field) => [field.name, field] as const))(
     'depends on %s',
     (name, field) => {
       const [one, other] = twoValues(field).map((value) => parse(bodyWith(name, value)));

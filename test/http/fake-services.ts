@@ -174,6 +174,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
     removeJob: async () => null,
     onDeliveryDue: () => undefined,
     watches: () => Promise.reject(new Error('there are no watches here')),
+    templates: { find: async () => null } as unknown as AppServices['templates'],
     now: () => Date.now(),
     openPicture: async (name) => {
       if (services.gone.has(name)) return 'deleted';

@@ -2,6 +2,8 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
+import { newSigningSecret } from '../../src/account/issue-key.js';
+import { canonicalQuery, type QueryPair, signQuery } from '../../src/contract/render-link.js';
 import { silentLog } from '../../src/log.js';
 import { STORE_FILES } from '../../src/package-files.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
@@ -131,5 +133,81 @@ describe('HTML with its files', { timeout: 60_000 }, () => {
     const error = { code: 'internal_error', message: expect.stringContaining('no longer in') };
     expect(results).toMatchObject([{ ok: false, error }, { ok: true }]);
     await untilRemoved(service);
+  });
+});
+
+describe('a template', { timeout: 60_000 }, () => {
+  const { url, key } = shared;
+  const MANIFEST = {
+    capture: SMALL,
+    parameters: { title: { type: 'text', max_chars: 60 }, color: { type: 'color', default: '#00ff00' } },
+  };
+  const CARD: Files = {
+    'index.html':
+      '<!doctype html><title>{{ title }}</title><link rel=stylesheet href=css/card.css><body style="background: {{ color }}"><h1>{{ title }}</h1><img src=logo.png>{% render "part" %}',
+    'part.liquid': '<script src="part.liquid"></script><script src="template.json"></script>',
+    'css/card.css': 'body { margin: 0 } h1 { display: none }',
+    'logo.png': GREEN,
+  };
+  const call = async (method: string, name: string, files?: Files) => {
+    const body = files && formOf(files, undefined);
+    body?.delete('request');
+    const headers = { authorization: `Bearer ${key}` };
+    const answer = await fetch(`${url}/v1/templates${name}`, { method, headers, ...(body && { body }) });
+    // biome-ignore lint/suspicious/noExplicitAny: a client's view of JSON
+    return { status: answer.status, ...((await answer.json()) as any) };
+  };
+  const push = (files: Files) => call('PUT', '/card', { ...files, 'template.json': JSON.stringify(MANIFEST) });
+
+  it('is stored in versions, captured, read and deleted', async () => {
+    expect(await push(CARD)).toMatchObject({ status: 201, data: { name: 'card', version: 1 } });
+    expect(await push(CARD)).toMatchObject({ status: 200, data: { version: 1 } });
+    expect(await push({ ...CARD, '../a': 'b' })).toMatchObject({
+      status: 400,
+      error: { details: { issues: [{ path: 'files.4' }] } },
+    });
+    expect((await call('PUT', '/card')).status).toBe(400);
+    const body = { template: 'card', data: { title: '</title><script>document.write(1)</script>', color: '#0000ff' } };
+    const answer = await shared.post({ ...body, inspect_page: true });
+    expect(answer).toMatchObject({ status: 200, body: { data: { format: 'png', width: 320, url: 'about:html' } } });
+    expect(JSON.stringify(answer.body.data.inspection)).toContain(body.data.title);
+    const png = await shared.picture(answer);
+    expect([await pixelAt(png, 20, 20), await pixelAt(png, 70, 20)].join(' ')).toBe('0,255,0 0,0,255');
+    const messages = answer.body.data.diagnostics.warnings.map(({ message }: { message: string }) => message).join();
+    expect(messages).toMatch(/part\.liquid.*template\.json|template\.json.*part\.liquid/);
+    expect(await shared.post({ template: 'card', data: { titel: 'a' } })).toMatchObject({
+      status: 400,
+      body: { error: { details: { issues: [{ path: 'data.titel' }, { path: 'data.title' }] } } },
+    });
+    expect((await call('GET', '/card@1')).data.files).toHaveLength(5);
+    expect((await call('GET', '')).data.templates).toMatchObject([{ name: 'card', versions: 1 }]);
+  });
+
+  it('answers a signed link with its parameters from the query, from the cache while its version is the newest', async () => {
+    const { store } = Reflect.get(shared.service, 'foundations');
+    const [{ id }] = await store.listKeys();
+    const secret = newSigningSecret();
+    await store.rotateSigningSecret(id, secret, 0);
+    const linkOf = (...given: QueryPair[]) => {
+      const pairs: QueryPair[] = [['template', 'card'], ...given, ['key', id], ['expires', '4000000000']];
+      return fetch(`${url}/v1/render?${canonicalQuery(pairs)}&signature=${signQuery(pairs, secret)}`);
+    };
+    const first = await linkOf(['title', 'Hello']);
+    expect([first.status, first.headers.get('content-type')]).toEqual([200, 'image/png']);
+    const [again, long] = await Promise.all([
+      linkOf(['title', 'Hello']),
+      linkOf(['data.title', 'Hello'], ['color', '#00ff00']),
+    ]);
+    expect(again.headers.get('x-job-id')).toBe(first.headers.get('x-job-id'));
+    expect(long.headers.get('x-job-id')).toBe(first.headers.get('x-job-id'));
+    const refused = await linkOf(['title', 'Hello'], ['subtitle', 'a']);
+    expect(await refused.text()).toContain('data.subtitle');
+    expect(
+      await push({ ...CARD, 'index.html': '<!doctype html><h1 style="color: {{ color }}">{{ title }}' }),
+    ).toMatchObject({ status: 201 });
+    expect((await linkOf(['title', 'Hello'])).headers.get('x-job-id')).not.toBe(first.headers.get('x-job-id'));
+    expect(await call('DELETE', '/card@2')).toMatchObject({ status: 409 });
+    expect(await call('DELETE', '/card')).toMatchObject({ status: 200, data: { deleted: true } });
+    expect((await linkOf(['title', 'Hello'])).status).toBe(400);
   });
 });

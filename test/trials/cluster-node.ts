@@ -80,6 +80,7 @@ const loop: Loop<ClaimedJob> = jobLoop({
   deps: {
     store,
     artifacts,
+    templates: { open: () => Promise.reject(new Error('no job has a template')) },
     render: async (_, signal) => {
       if (order.renderMs > 0) await pause(order.renderMs, undefined, { signal });
       return RENDERING;

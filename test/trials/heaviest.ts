@@ -5,6 +5,7 @@
  * Sabotage that turns it red: let `readLargeJson` of http/large-json call readRequestJson for every body, or `encodeAside` of
  * render/encode/encode call encodeStrips for every picture.
  */
+import { randomBytes } from 'node:crypto';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -166,7 +167,7 @@ function heavyOf(endpoint: Endpoint, made: Bodies): Heavy[] | null {
   const { method, path } = endpoint;
   const known = path.replace(/^\/(chromium|chrome)(?=\/)/, '').replace(/(.)\/$/, '$1');
   const here = path
-    .replace(/:(\w+)/g, (_, name: string) => (name === 'id' ? `job_${'0'.repeat(26)}` : 'x'.repeat(100)))
+    .replace(/:(\w+)/g, (_, name: string) => (name === 'id' ? `job_${'0'.repeat(26)}` : 'x'.repeat(60)))
     .replace('*', 'x');
   if (method === 'GET') return [{ told: 'a long query', path: `${here}?${'a=%20&'.repeat(1_500)}` }];
   // Of equal routes, the first stands for all.
@@ -279,6 +280,12 @@ async function heaviest(isShort: boolean): Promise<Bodies> {
     data.append('files', new Blob([new Uint8Array(pdf)]), 'a.pdf');
     return data;
   };
+  const templateForm = (page: string) => () => {
+    const data = new FormData();
+    data.append('files', new Blob([page]), 'index.html');
+    data.append('files', new Blob([randomBytes(9_900_000)]), 'font.woff2');
+    return data;
+  };
   const long = isShort ? captures.slice(0, 1) : captures;
   return {
     '/v1/screenshot': [small, values, ...long],
@@ -310,6 +317,10 @@ async function heaviest(isShort: boolean): Promise<Bodies> {
       ]),
     ),
     '/forms/*': [{ told: 'the largest form', body: form(page) }],
+    '/v1/templates/:name': [
+      { told: 'the largest template', body: templateForm('<h1>a</h1>') },
+      { told: 'a template that is a bomb', body: templateForm('{% for i in (1..99999) %}{{ i }}{% endfor %}') },
+    ],
     '/v1/pdf': [
       { told: 'a PDF of thousands of pages', body: pdfForm({ request: '{"flatten":true}' }, pages) },
       { told: 'a damaged PDF', body: pdfForm({ request: '{"merge":true}' }, pages.subarray(9, -99)) },

@@ -7,7 +7,7 @@ import type { JobSnapshot } from '../../contract/job.js';
 import { printedOnPaper } from '../../contract/pdf-schema.js';
 import { isLinkField } from '../../contract/render-link.js';
 import { readRequestJson } from '../../contract/request-json.js';
-import { invalidField, parseSubmission, type Submission } from '../../contract/submission.js';
+import { invalidField, parseSubmission, type Submission, type SubmissionRules } from '../../contract/submission.js';
 import type { AppServices } from '../app-services.js';
 import { noteError } from '../exchange.js';
 import { enforceLimits, SUBMISSIONS } from '../guard.js';
@@ -47,7 +47,9 @@ export async function takePicture(visit: FormVisit): Promise<Answer> {
 /** The form as code, for the page while it is filled in. Nothing is captured, so nothing is charged. */
 export async function showSnippets({ services, form }: FormVisit): Promise<Answer> {
   const body = bodyOf(form);
-  const problem = form.value('url') === '' && form.value('html') === '' ? null : problemIn(services, body);
+  const problem = ['url', 'html', 'template'].every((name) => form.value(name) === '')
+    ? null
+    : problemIn(services, body);
   const snippets = (
     <Snippets body={body} baseUrl={services.places.baseUrl} chosen={form.value('snippet')} problem={problem} />
   );
@@ -56,7 +58,7 @@ export async function showSnippets({ services, form }: FormVisit): Promise<Answe
 
 function problemIn(services: AppServices, body: Record<string, unknown>): string | null {
   try {
-    parse(services, body);
+    parse(services, body, 'elsewhere');
     return null;
   } catch (thrown) {
     if (thrown instanceof CaptureError) return thrown.message;
@@ -152,13 +154,21 @@ export async function capturingKeys({ store }: AppServices): Promise<ApiKey[]> {
 /** Captures with the key that the operator has picked. @throws CaptureError */
 export async function capture(visit: FormVisit, body: Record<string, unknown>): Promise<JobSnapshot> {
   const { services, c } = visit;
-  await chargeToKey(visit);
-  return await submitAndWait(services, c, { submission: parse(services, body), idempotencyKey: null });
+  const template = await services.templates.find(body, await chargeToKey(visit));
+  return await submitAndWait(services, c, { submission: parse(services, body, template), idempotencyKey: null });
 }
 
 /** @throws CaptureError as a submission */
-function parse({ config }: AppServices, body: Record<string, unknown>): Submission {
-  return parseSubmission(readRequestJson(Buffer.from(JSON.stringify(body))), { ...config, forceAsync: false });
+function parse(
+  { config }: AppServices,
+  body: Record<string, unknown>,
+  template: SubmissionRules['template'],
+): Submission {
+  return parseSubmission(readRequestJson(Buffer.from(JSON.stringify(body))), {
+    ...config,
+    forceAsync: false,
+    template,
+  });
 }
 
 interface Shown {

@@ -39,11 +39,11 @@ function httpBackend(services: AppServices, c: Context<AppEnv>): McpBackend {
     admitRead: () => requireScope(principal, 'jobs:read'),
     admitPicture: () =>
       enforceLimits(services, c, { principal, protection: { scope: 'jobs:read', meter: 'submissions' } }),
-    submit: (body, idempotencyKey) =>
-      submitAndWait(services, c, {
-        submission: parseSubmission(body, { ...services.config, forceAsync: false }),
-        idempotencyKey,
-      }),
+    async submit(body, idempotencyKey) {
+      const template = await services.templates.find(body, principal);
+      const submission = parseSubmission(body, { ...services.config, forceAsync: false, template });
+      return await submitAndWait(services, c, { submission, idempotencyKey });
+    },
     findJob: (id) => lookupJob(services.store, id, principal),
     listJobs: (page) => services.store.listJobs(principal.keyId, page),
     async watches() {

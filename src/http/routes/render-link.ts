@@ -51,7 +51,7 @@ function handle(services: AppServices): Handler<AppEnv> {
     if (!principal.scopes.includes(LINKS_SCOPE)) requireScope(principal, 'screenshot:write');
     const link = {
       principal,
-      submission: readSubmission(services, pairs ?? []),
+      submission: await readSubmission(services, principal, pairs ?? []),
       expiresAt: Number(singleValue(pairs ?? [], 'expires')) * 1000,
     };
     takeToken(services, c, { principal, meter: 'links', takes: false });
@@ -123,12 +123,17 @@ async function authenticate(services: AppServices, c: Context<AppEnv>, pairs: Qu
   }
 }
 
-function readSubmission(services: AppServices, pairs: readonly QueryPair[]): Submission {
+async function readSubmission(
+  services: AppServices,
+  principal: Principal,
+  pairs: readonly QueryPair[],
+): Promise<Submission> {
   const { body, refused } = bodyOf(pairs);
   if (refused.length > 0) throw invalidRequest(refused.map((path) => ({ path, message: 'is not available in links' })));
   // The text of an inspected page is not in the answer, and would keep the picture out of the cache.
   const asked = body.inspect_page === true ? { ...body, inspect_page: false } : body;
-  const submission = parseSubmission(asked, { ...services.config, forceAsync: false });
+  const template = await services.templates.find(asked, principal);
+  const submission = parseSubmission(asked, { ...services.config, forceAsync: false, template });
   return { ...submission, cacheTtl: Math.max(LINK_CACHE_TTL_MIN_S, submission.cacheTtl) };
 }
 
@@ -165,7 +170,7 @@ function describe(): Description {
     operationId: 'renderLink',
     tags: ['captures'],
     summary: 'The picture of a signed link',
-    description: `For \`<img src>\` and Open Graph tags. Beside \`url\`, any field of a capture request in flat form (\`viewport.width=800\`, repeated names for lists), except ${NO_LINK_FIELDS.map((name) => `\`${name}\``).join(', ')}. \`stillframe sign\` makes such links. Only a render is charged: a stored picture answers for free, after \`cache_ttl\` (at least 60 s) as well, while one render renews it.`,
+    description: `For \`<img src>\` and Open Graph tags. Beside \`url\`, or \`template\` with its parameters, any field of a capture request in flat form (\`viewport.width=800\`, repeated names for lists), except ${NO_LINK_FIELDS.map((name) => `\`${name}\``).join(', ')}. \`stillframe sign\` makes such links. Only a render is charged: a stored picture answers for free, after \`cache_ttl\` (at least 60 s) as well, while one render renews it.`,
     query: fields,
     answers: {
       200: {

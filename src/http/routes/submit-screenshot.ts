@@ -12,7 +12,7 @@ import { EXTENSION } from '../../contract/request-fields.js';
 import { sendAsFiles } from '../../contract/request-json.js';
 import { invalidRequest, parseSubmission } from '../../contract/submission.js';
 import { answerData } from '../exchange.js';
-import { SUBMISSIONS } from '../guard.js';
+import { principalOf, SUBMISSIONS } from '../guard.js';
 import { formatOfAccept, negotiate } from '../negotiate.js';
 import { readJson } from '../read-body.js';
 import { isForm, RequestParts } from '../read-form.js';
@@ -41,6 +41,7 @@ export const submitScreenshot: Route = {
     const body = withFormat(received === null ? await readJson(c.env.incoming, sendAsFiles) : received.body, accept);
     const submission = parseSubmission(body, {
       ...services.config,
+      template: await services.templates.find(body, principalOf(c)),
       forceAsync,
       explain,
       files: received?.files ?? null,

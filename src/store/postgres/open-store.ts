@@ -10,6 +10,7 @@ import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
 import type { RunTogether } from '../rows.js';
 import type { Claim, DeliveryStore, EndedJob, EngineStore, JobStore, NodeFacts, Store } from '../store.js';
 import { StoreError } from '../store-error.js';
+import { templateSteps } from '../templates.js';
 import { markOf, openOrders, recognizes, type Vault, vaultOf } from '../vault.js';
 import { watchSteps } from '../watches.js';
 import { accept, cachedArtifacts, findLinkAnswer } from './accept.js';
@@ -101,6 +102,7 @@ async function open(options: PostgresStoreOptions): Promise<Store> {
       ...retentionSteps(database),
       ...consoleSteps(database, togetherIn(database)),
       ...watchSteps(database, vault, togetherIn(database)),
+      ...templateSteps(database, togetherIn(database)),
       ...engineSteps(engine, node),
     };
   } catch (error) {

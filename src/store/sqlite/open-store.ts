@@ -35,6 +35,7 @@ import type {
   Store,
 } from '../store.js';
 import { StoreError } from '../store-error.js';
+import { templateSteps } from '../templates.js';
 import { markOf, openOrders, recognizes, type Vault, vaultOf } from '../vault.js';
 import { watchSteps } from '../watches.js';
 import { accept, cachedArtifacts, findJob, findLinkAnswer } from './accept.js';
@@ -139,6 +140,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       ...keySteps(queries, vault),
       ...consoleSteps(queries, together),
       ...watchSteps(queriesOf({ ...engine, read: engine.readDurable }), vault, together),
+      ...templateSteps(queries, together),
       ...accountSums(engine),
       ...jobSteps(engine),
       ...jobLookUps(queriesOf({ ...engine, read: engine.readDurable }), (seqs) =>
