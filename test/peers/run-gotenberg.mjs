@@ -60,7 +60,7 @@ function parse(file) {
         t
           .slice(1, t.lastIndexOf('|'))
           .split(/(?<!\\)\|/)
-          .map((c) => c.trim().replace(/\\n/g, '\n').replace(/\\\|/g, '|').replace(/\\\\/g, '\\')),
+          .map((c) => c.trim().replace(/\\([n|\\])/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped))),
       );
       continue;
     }
