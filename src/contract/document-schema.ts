@@ -94,6 +94,10 @@ export const documentFields = {
         .meta({ description: 'keywords', example: ['invoice', '4711'] }),
       creator: line('program that made the document', 'Billing 2.4'),
       producer: line("program that wrote the PDF; default: the browser's", 'Billing 2.4'),
+      trapped: z
+        .enum(['true', 'false', 'unknown'])
+        .optional()
+        .meta({ description: 'whether colors overlap for a printing press', example: 'false' }),
       created: date('time of creation; default: now'),
       modified: date('time of the last change; default: that of creation'),
       custom: z
@@ -110,7 +114,7 @@ export const documentFields = {
         )
         .refine(
           (entries) => !Object.keys(entries).some((name) => RESERVED.test(name)),
-          'must not have an entry that has a field of its own, or `Trapped`',
+          'must not have an entry that has a field of its own',
         )
         .optional()
         .meta({ description: 'further entries of the information dictionary', example: { CostCenter: 'R-17' } }),

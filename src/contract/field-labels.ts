@@ -91,6 +91,7 @@ export const FIELD_LABELS: Readonly<Record<string, string>> = {
   'pdf.metadata.keywords': 'Keywords',
   'pdf.metadata.creator': 'Creating program',
   'pdf.metadata.producer': 'PDF program',
+  'pdf.metadata.trapped': 'Trapped',
   'pdf.metadata.created': 'Time of creation',
   'pdf.metadata.modified': 'Time of the last change',
   'pdf.metadata.custom': 'Further entries',

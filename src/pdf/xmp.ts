@@ -19,6 +19,7 @@ const TEXTS = {
   producer: 'Producer',
 } as const;
 const DATES = { created: 'CreationDate', modified: 'ModDate' } as const;
+const TRAPPED = { true: 'True', false: 'False', unknown: 'Unknown' } as const;
 const STANDARD = new Set<string>([...Object.values(TEXTS), ...Object.values(DATES), 'Keywords', 'Trapped']);
 
 /** The information dictionary, which is made if there is none. Its texts are those of pages, and so cut and freed of control characters. */
@@ -36,6 +37,7 @@ export function writeInfo(pdf: PDF, metadata: PdfMetadata): PdfDict {
     const text = metadata[name as keyof typeof TEXTS];
     if (text !== undefined) setText(info, key, text);
   }
+  if (metadata.trapped !== undefined) info.set('Trapped', PdfName.of(TRAPPED[metadata.trapped]));
   if (metadata.keywords !== undefined) setText(info, 'Keywords', metadata.keywords.join(', '));
   const { created, modified = created } = metadata;
   for (const [name, date] of Object.entries({ created, modified })) {

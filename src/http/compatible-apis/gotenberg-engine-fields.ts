@@ -285,8 +285,8 @@ function rangesOf(span: string): PageRange[] | null {
   return readPageRanges(span.replace(/-(z|end)(?=\s*(,|$))/g, '-'));
 }
 
-/** Names that are left out: those with which ExifTool would change files, as in Gotenberg, and an entry that is no text. */
-const NOT_WRITTEN = /^Trapped$|(?:^|:)(?:FileName|Directory|HardLink|SymLink|TestName)#?$/i;
+/** Names that are left out, as in Gotenberg: those with which ExifTool would change files. */
+const NOT_WRITTEN = /(?:^|:)(?:FileName|Directory|HardLink|SymLink|TestName)#?$/i;
 
 /** The names of ExifTool for what a PDF has an entry for. */
 const METADATA: Record<string, string> = {
@@ -308,6 +308,7 @@ function toMetadata(given: Record<string, unknown>): NonNullable<PdfRequest['edi
     if (NOT_WRITTEN.test(name)) continue;
     const entry = METADATA[name];
     if (name === 'Keywords') known.keywords = Array.isArray(value) ? value.map(String) : [String(value)];
+    else if (name === 'Trapped') known.trapped = String(value).toLowerCase();
     else if (entry !== undefined) known[entry] = String(value);
     else if (isObject(value)) throw refusal(METADATA_REFUSED);
     else custom[name] = Array.isArray(value) ? value.map(String).join(', ') : String(value);
