@@ -53,9 +53,10 @@ function costOf(price: Field['price'] = {}): string {
   return prices.map(([value, credits]) => `; \`${value}\` costs ${credits} credits`).join('');
 }
 
-function valuesOf({ type, choices, item, min, max, members }: Field): string {
+function valuesOf({ type, choices, item, min, max, members, defaultValue }: Field): string {
   const listed = choices.map((choice) => `\`${choice}\``).join(', ');
-  if (type === 'union' && item !== null) return `${listed}, or list of texts`;
+  if (type === 'union' && item !== null)
+    return defaultValue === false ? `\`true\`, or list of ${listed}` : `${listed}, or list of texts`;
   if (choices.length > 0) return `${item === null ? '' : 'list of '}${listed}`;
   if (type === 'number') return min === null ? `up to ${max}` : max === null ? `${min} or more` : `${min} to ${max}`;
   if (type === 'array') return item?.type === 'string' ? 'list of texts' : 'list of objects';

@@ -157,7 +157,8 @@ function toFlag(field: Field): Flag {
         ? plain(option(' <name=value|json|file>').argParser(collectData))
         : plain(new Option(`${short}, --header <name: value>`, help).argParser(collectHeader));
     case 'union':
-      if (field.item !== null) return plain(option(' <n|list>').argParser(numberOrList));
+      if (field.item !== null)
+        return plain(option(field.defaultValue === false ? ' <true|list>' : ' <n|list>').argParser(numberOrList));
       break;
     case 'array':
       if (each !== undefined)

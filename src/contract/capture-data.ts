@@ -4,6 +4,7 @@ import { type Extraction, extractionSchema } from './extract.js';
 import { type CamelNames, snakeNames } from './field-rules.js';
 import { INSPECTION_LIMIT_CHARS, URL_MAX_BYTES } from './limits.js';
 import { type PageElement, type PageFacts, pageElementsSchema, pageFactsSchema } from './page-facts.js';
+import { POPUP_KINDS } from './popups.js';
 import { EXTENSION, TOLERATED_CODES } from './request-fields.js';
 
 /** CaptureData of interface.md, internally (camelCase) and on the wire. */
@@ -132,6 +133,11 @@ const changesSchema = z.object({
       .meta({ description: 'whether a consent banner was declined or only hidden', example: 'rejected' }),
     platform: text('the consent platform, if it is known', 'Onetrust').optional(),
   }),
+  popups: list('windows before the page that `block_popups` has closed', {
+    kind: z.enum(POPUP_KINDS).meta({ description: 'what the window wanted' }),
+    element: elementName,
+    outcome: z.enum(['closed', 'hidden']).meta({ description: 'whether its own button closed it', example: 'closed' }),
+  }).optional(),
   hidden: elements('elements that filter rules hide, at most 50', 'div.ad-slot'),
   expanded: elements('scrolling boxes that were made as tall as their content', 'main.feed'),
   pinned: list('fixed and sticky elements, at most 50', {
@@ -345,10 +351,11 @@ function toWireNotes({ changed, ...others }: CaptureNotes): Wire['diagnostics'] 
   return { ...snakeNames(others), ...(changed === undefined ? {} : { changed: toWireChanges(changed) }) };
 }
 
-function toWireChanges({ banner: { outcome, platform }, clock, ...others }: CaptureChanges): WireChanges {
+function toWireChanges({ banner: { outcome, platform }, clock, popups, ...others }: CaptureChanges): WireChanges {
   const { realTimeBecause, ...times } = clock;
   return {
     ...snakeNames(others),
+    ...(popups === null ? {} : { popups }),
     banner: { outcome, ...(platform === null ? {} : { platform }) },
     clock: { ...snakeNames(times), ...(realTimeBecause === null ? {} : { real_time_because: realTimeBecause }) },
     untrusted_content: true,

@@ -5,6 +5,7 @@ import { type CamelNames, camelName, canonicalTimezone, lowerCaseNames } from '.
 import { bareDomain, type SameSite } from './login-schema.js';
 import type { PageFilesOption } from './page-files.js';
 import { lengthToInches, PAPER_INCHES, pdfSchema, type WirePdf } from './pdf-schema.js';
+import { POPUP_KINDS, type PopupKind } from './popups.js';
 import { REGIONS } from './regions.js';
 import {
   MASK_COLOR_DEFAULT,
@@ -203,6 +204,8 @@ interface ConvertedOptions {
   tolerate: ToleratedCode[];
   upload: UploadOption | null;
   steps: Step[];
+  /** Sorted, without duplicates. */
+  blockPopups: PopupKind[];
   blockRequests: string[];
   /** Sorted, without duplicates. */
   blockResources: ResourceKind[];
@@ -265,6 +268,9 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     tolerate: TOLERATED_CODES.filter((code) => wire.tolerate?.includes(code)),
     upload: wire.upload === undefined ? null : { url: wire.upload.url, artifact: null },
     steps: (wire.steps ?? []).map(normalizedStep),
+    blockPopups: POPUP_KINDS.filter((kind) =>
+      Array.isArray(wire.block_popups) ? wire.block_popups.includes(kind) : wire.block_popups,
+    ),
     blockRequests: wire.block_requests ?? [],
     blockResources: RESOURCE_TYPES.filter((type) => wire.block_resources?.includes(type)),
     explain: false,

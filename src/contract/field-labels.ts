@@ -47,6 +47,7 @@ export const FIELD_LABELS: Readonly<Record<string, string>> = {
   block_cookie_banners: 'Block cookie banners',
   block_chats: 'Block chat widgets',
   block_trackers: 'Block trackers',
+  block_popups: 'Close popups',
   selector: 'Capture one element',
   hide_selectors: 'Hide elements',
   remove_selectors: 'Remove elements',

@@ -58,8 +58,9 @@ export function forbiddenHeader(name: string): string | null {
   return null;
 }
 
-/** Reads a number, or a list whose entries are separated by commas, as forms and flags write them. */
-export function numberOrList(text: string): number | string[] {
+/** Reads a number, true, false, or a list whose entries are separated by commas, as forms and flags write them. */
+export function numberOrList(text: string): number | boolean | string[] {
+  if (/^(true|false)$/.test(text.trim())) return text.trim() === 'true';
   return /^\d{1,15}$/.test(text.trim()) ? Number(text) : text.split(',').map((entry) => entry.trim());
 }
 

@@ -121,10 +121,11 @@ function place(body: Record<string, unknown>, path: readonly string[], value: st
     target = next;
   }
   const name = path.length > DEPTH_MAX ? path.join('.') : (path.at(-1) ?? '');
-  const type = findField(path)?.type;
+  const { type, item } = findField(path) ?? {};
   const before = Object.hasOwn(target, name) ? target[name] : undefined;
   const typed = toType(value, type);
-  if (type === 'array') define(target, name, [...(Array.isArray(before) ? before : []), value]);
+  const isEntry = type === 'array' || (type === 'union' && item !== null && typed === value);
+  if (isEntry) define(target, name, [...(Array.isArray(before) ? before : []), value]);
   // Given twice: the schema rejects the list.
   else define(target, name, before === undefined ? typed : [before, typed].flat());
 }

@@ -12,6 +12,7 @@ import * as limits from './limits.js';
 import { cookieSchema, storageStateSchema } from './login-schema.js';
 import { paletteSchema } from './palette.js';
 import { pdfFields, pdfLayoutSchema } from './pdf-schema.js';
+import { POPUP_KINDS } from './popups.js';
 import { normalizeTargetUrl } from './read-url.js';
 import { REGION_NAMES } from './regions.js';
 import { stepSchema } from './step-schema.js';
@@ -987,6 +988,19 @@ export const requestFields = {
         'JavaScript expression that must become true before the capture; if it throws, the capture fails at once',
       example: 'window.chartReady === true',
       links: false,
+      ...EXTENSION,
+    }),
+  block_popups: z
+    .union([z.boolean(), z.array(z.enum(POPUP_KINDS)).min(1)], {
+      error: `must be true, false, or a list of ${POPUP_KINDS.join(', ')}`,
+    })
+    .default(false)
+    .meta({
+      group: 'Blocking and editing the page',
+      description:
+        'close windows that stand before a page that a visitor may read: all kinds, or a list of them. A page with little text, and a window of other words, stay as they are',
+      example: ['newsletter', 'app_install'],
+      mcp: true,
       ...EXTENSION,
     }),
   block_requests: z

@@ -131,6 +131,7 @@ export interface PageCaptureDeps {
 interface BlockGuard {
   readonly blockedRequests: number;
   answerBanners(signal: AbortSignal): Promise<{ outcome: string }>;
+  closePopups(): Promise<number>;
   explain(): Promise<BlockedAndBanner>;
 }
 
@@ -499,7 +500,8 @@ export class PageCapture {
   async #answerBanners(): Promise<boolean> {
     const guard = await this.#guard;
     const banner = await this.deadlines.withinBudget(guard.answerBanners(this.deadlines.signal));
-    return banner !== TIMED_OUT && banner.outcome !== 'none';
+    const popups = await this.deadlines.withinBudget(guard.closePopups());
+    return (banner !== TIMED_OUT && banner.outcome !== 'none') || (popups !== TIMED_OUT && popups > 0);
   }
 
   /** Called again after each wait that gave the page time to show another banner. */

@@ -26,7 +26,7 @@ const LISTED_MAX = 50;
 const NO_SIGN = { sign: null, endsByTimer: false, installs: false };
 const NO_CHANGES: PageChanges = { hidden: [], expanded: [], pinned: [], pictured: [], scrollUnlocked: false };
 
-export type BlockedAndBanner = Pick<CaptureChanges, 'blocked' | 'banner'>;
+export type BlockedAndBanner = Pick<CaptureChanges, 'blocked' | 'banner' | 'popups'>;
 
 /** The answer of a page, or `otherwise` if it fails to answer in time. */
 async function answerOr<T>(
@@ -45,7 +45,7 @@ export async function explain(
   guard: { explain(): Promise<BlockedAndBanner> },
 ): Promise<CaptureChanges> {
   const asked = page.world.callWithTimeout(CHANGES_MAX_MS, 'changes.report');
-  const nothing: BlockedAndBanner = { blocked: [], banner: { outcome: 'none', platform: null } };
+  const nothing: BlockedAndBanner = { blocked: [], banner: { outcome: 'none', platform: null }, popups: null };
   const [{ hidden, expanded, pinned, pictured, scrollUnlocked }, guarded] = await Promise.all([
     answerOr(page, asked, { ms: CHANGES_MAX_MS, otherwise: NO_CHANGES }),
     answerOr(page, guard.explain(), { ms: CHANGES_MAX_MS, otherwise: nothing }),

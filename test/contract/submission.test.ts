@@ -340,6 +340,7 @@ const VALUES: Record<string, [unknown, unknown]> = {
   'pdf.page_ranges': ['1', '2'],
   'pdf.conformance': ['pdf/a-2b', 'pdf/a-2u'],
   'fail_if_resources_fail.hosts': [['example.com'], ['example.org']],
+  block_popups: [true, ['newsletter']],
   extract: [undefined, { price: { selector: '.price' } }],
   'extract.type': ['text', 'number'],
   'captures.clip': [undefined, { x: 0, y: 0, width: 10, height: 10 }],

@@ -1,7 +1,10 @@
+import { z } from 'zod';
 import type { CaptureChanges } from '../../contract/capture-data.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
+import { POPUP_KINDS, type PopupKind } from '../../contract/popups.js';
 import type { Log } from '../../log.js';
-import { orLate } from '../deadlines.js';
+import { orElse, orLate } from '../deadlines.js';
+import type { ClosedPopup } from '../in-page/consent/popups.js';
 import type { ProceduralRule } from '../in-page/procedural.js';
 import { bannerCss, hidingCss, proceduralRules, startRules } from '../lists/cosmetics.js';
 import { type Category, type Engines, OPTION_OF, type Refusal, switchedOn } from '../lists/engines.js';
@@ -26,6 +29,13 @@ const REPORT_CHARS = 300;
 const ANSWER_MAX_MS = 7_000;
 /** The page stops much earlier by itself, unless a list's regular expression does not terminate. */
 const PROCEDURAL_MAX_MS = 500;
+/** The maximum number of closed popups in a report. */
+const POPUPS_MAX = 20;
+const POPUP_NAME_CHARS = 120;
+const POPUPS_MAX_MS = 4_000;
+const closedSchema: z.ZodType<ClosedPopup[]> = z.array(
+  z.object({ kind: z.enum(POPUP_KINDS), element: z.string().max(POPUP_NAME_CHARS), isClosed: z.boolean() }),
+);
 const NO_BANNER: BannerReport = { outcome: 'none', platform: null, scrollFreed: false, ms: 0 };
 
 /** Sets up blocking and the target's headers for a page session. Must be called before the navigation. */
@@ -34,9 +44,14 @@ export async function guardPage(
   session: PageSession,
   options: CaptureOptions,
 ): Promise<PageGuard> {
-  const guard = new PageGuard(parts, session, switchedOn(options));
+  const guard = new PageGuard(parts, session, { on: switchedOn(options), popups: popupsOf(options) });
   await guard.start(options);
   return guard;
+}
+
+/** A login that a step has opened is what the caller wants to see. */
+function popupsOf({ blockPopups, steps }: CaptureOptions): PopupKind[] {
+  return steps.length === 0 ? blockPopups : blockPopups.filter((kind) => kind !== 'login');
 }
 
 /** Whether a capture without blocking changes requests. */
@@ -53,12 +68,18 @@ export class PageGuard {
   /** Rules that no style sheet can express. Those for banners apply only after banners could be declined. */
   readonly #procedural = new Map<string, ProceduralRule[]>();
   #banner: CaptureChanges['banner'] = { outcome: 'none', platform: null };
+  readonly #closed: NonNullable<CaptureChanges['popups']> = [];
+  private readonly on: readonly Category[];
+  private readonly popups: readonly PopupKind[];
 
   constructor(
     private readonly parts: PageGuardParts,
     private readonly session: PageSession,
-    private readonly on: readonly Category[],
-  ) {}
+    { on, popups }: { on: readonly Category[]; popups: readonly PopupKind[] },
+  ) {
+    this.on = on;
+    this.popups = popups;
+  }
 
   /** Does nothing if there is nothing to block or to change. Chromium accepts no such commands during the navigation. */
   async start(options: CaptureOptions): Promise<void> {
@@ -105,8 +126,26 @@ export class PageGuard {
     }
   }
 
+  /**
+   * Closes windows that stand before a page with enough readable text (extensions.md, Popups). Repeatable and limited in time; a page that
+   * prevents it keeps them.
+   * @returns how many were closed
+   */
+  async closePopups(): Promise<number> {
+    if (this.popups.length === 0) return 0;
+    const asked = this.session.world.call('popups.close', this.popups);
+    const answer = await orElse(asked, { ms: POPUPS_MAX_MS, signal: this.session.lost }, null);
+    const closed = closedSchema.safeParse(answer).data ?? [];
+    for (const { kind, element, isClosed } of closed) {
+      this.parts.log.info({ popup: { kind, isClosed } }, 'closed a popup');
+      if (this.#closed.length < POPUPS_MAX)
+        this.#closed.push({ kind, element, outcome: isClosed ? 'closed' : 'hidden' });
+    }
+    return closed.length;
+  }
+
   /** Reports the requests that `blocked_requests` counts, and the banner declined so far. */
-  async explain(): Promise<Pick<CaptureChanges, 'blocked' | 'banner'>> {
+  async explain(): Promise<Pick<CaptureChanges, 'blocked' | 'banner' | 'popups'>> {
     const first = this.#interception?.firstBlocked ?? [];
     const refused = first.filter((request) => 'category' in request);
     const lists = await this.parts.listsOf(refused);
@@ -125,7 +164,8 @@ export class PageGuard {
       rule: '',
       list: '',
     }));
-    return { blocked: [...byRules, ...byDestination].slice(0, BLOCKED_MAX), banner: this.#banner };
+    const popups = this.popups.length === 0 ? null : this.#closed;
+    return { blocked: [...byRules, ...byDestination].slice(0, BLOCKED_MAX), banner: this.#banner, popups };
   }
 
   async #answer() {

@@ -8,6 +8,7 @@ export * as blank from './blank.js';
 export * as changes from './changes.js';
 export * as banners from './consent/dismiss.js';
 export * as consent from './consent/inspect.js';
+export * as popups from './consent/popups.js';
 export * as documents from './document-check.js';
 export * as edits from './edits.js';
 export * as element from './element.js';

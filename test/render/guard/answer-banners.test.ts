@@ -368,3 +368,98 @@ describe.concurrent('a page about cookies', () => {
     }
   });
 });
+
+const NAV = '<header><nav><a href="/">Home</a></nav></header>';
+const FORM = `<h2>Join our newsletter</h2><p>Get 10% off your first order.</p><input type="email"><button>Subscribe</button>`;
+const X = `<button aria-label="Close" onclick="this.closest('.w').remove()">×</button>`;
+/** A window over the whole view. */
+const over = (content: string, more = '') =>
+  `<style>body{overflow:hidden}</style><div class="w" ${more} style="position:fixed;inset:0;background:#0009;z-index:9"><div style="background:#fff;width:400px;margin:90px auto">${content}</div></div>`;
+const bar = (content: string) =>
+  `<div class="w" style="position:fixed;bottom:0;left:0;right:0;height:80px;background:#eee">${content}</div>`;
+const long = '<p>Flour, water, salt and time make bread that keeps for days.</p>'.repeat(60);
+const PAYWALL = over(`<h2>Subscribe to keep reading</h2><p>You have 2 free articles left.</p>${X}`);
+
+describe.concurrent('popups', () => {
+  const opened = async (body: string, wish: Record<string, unknown> = { block_popups: true }) => {
+    const url = `http://page.test/${++visits}`;
+    web.page(url, `<body>${NAV}${body}</body>`);
+    const visited = await visit(url, wish);
+    const before = await visited.page.screenshot();
+    await visited.guard.closePopups();
+    const isChanged = !before.equals(await visited.page.screenshot());
+    const overflow = await visited.page.evaluate(() => getComputedStyle(document.body).overflowY);
+    const { popups } = await visited.guard.explain();
+    await visited[Symbol.asyncDispose]();
+    return { told: popups?.map(({ kind, outcome }) => `${kind} ${outcome}`).join(), isChanged, overflow };
+  };
+
+  it.each([
+    ['a newsletter with a button', `${ARTICLE}${over(FORM + X)}`, 'newsletter closed'],
+    ['a newsletter without one', `${ARTICLE}${over(FORM)}`, 'newsletter hidden'],
+    [
+      'a dialog in the top layer',
+      `${ARTICLE}<dialog id="d">${FORM}<button onclick="d.close()">No thanks</button></dialog><script>d.showModal()</script>`,
+      'newsletter closed',
+    ],
+    ['an account', `${ARTICLE}${over(`<p>Create a free account</p><a href="/up">Sign up</a>${X}`)}`, 'login closed'],
+    [
+      'an app',
+      `${ARTICLE}${bar(`Plus simple dans l’appli <a href="https://apps.apple.com/fr/app/x/id1">Ouvrir</a>${X}`)}`,
+      'app_install closed',
+    ],
+    [
+      'a banner of an app at the top',
+      `<div class="smartbanner w" style="height:80px">Bread, in Google Play <a href="https://play.google.com/store/apps/details?id=x">View</a>${X}</div>${ARTICLE}`,
+      'app_install closed',
+    ],
+    [
+      'a survey',
+      `${ARTICLE}${over(`<p>How likely are you to recommend us?</p><button>9</button>${X}`)}`,
+      'survey closed',
+    ],
+    ['a notice over the whole article', `${ARTICLE}${PAYWALL}`, 'paywall_notice closed'],
+    ['a notice before another', `${ARTICLE}${over(FORM + X)}${PAYWALL}`, 'paywall_notice closed,newsletter closed'],
+  ])('close %s, and let the page scroll', async (_name, body, told) => {
+    expect(await opened(body)).toMatchObject({ told, isChanged: true, overflow: expect.not.stringMatching(/hidden/) });
+  });
+
+  it.each([
+    ['a tour of an application', `${ARTICLE}${over(FORM + X, 'id="driver-popover-content"')}`],
+    ['a question of an application', `${ARTICLE}${over(`<p>Delete this newsletter?</p><button>Delete</button>${X}`)}`],
+    [
+      'a form of an application',
+      `${ARTICLE}${over(`<p>Edit profile</p><input type="email"><button>Save</button>${X}`)}`,
+    ],
+    ['a login page', over(`<h1>Sign in</h1><input type="email"><input type="password"><button>Log in</button>${X}`)],
+    ['a newsletter as the whole page', over(FORM + X)],
+    [
+      'a wall before a short text',
+      `<main>${'<p>Flour, water, salt and time make bread that keeps for days.</p>'.repeat(3)}</main>${PAYWALL}`,
+    ],
+    [
+      'a wall before a cut text',
+      `<main><p>Flour.</p><div style="max-height:90px;overflow:hidden">${long}</div></main>${PAYWALL}`,
+    ],
+    ['a wall before a blurred text', `<main><p>Flour.</p><div style="filter:blur(6px)">${long}</div></main>${PAYWALL}`],
+    [
+      'a wall that the page declares',
+      `<script type="application/ld+json">{"isAccessibleForFree": false}</script>${ARTICLE}${PAYWALL}`,
+    ],
+    [
+      'a header that sticks',
+      `<header style="position:sticky;top:0;background:#fff"><nav>Bread</nav><a href="/up">Sign up</a></header>${ARTICLE}`,
+    ],
+    ['a consent banner', `${ARTICLE}${bar('We use cookies. <button>Accept all</button><button>Reject all</button>')}`],
+  ])('leave %s as it is', async (_name, body) => {
+    expect(await opened(body)).toMatchObject({ told: '', isChanged: false });
+  });
+
+  it('are closed only if asked for, and no login that a step may have opened', async () => {
+    const account = `${ARTICLE}${over(`<p>Create a free account</p><a href="/up">Sign up</a>${X}`)}`;
+    expect(await opened(account, {})).toMatchObject({ told: undefined, isChanged: false });
+    expect(await opened(account, { block_popups: ['newsletter'] })).toMatchObject({ told: '', isChanged: false });
+    const steps = [{ action: 'click', selector: 'a' }];
+    expect(await opened(account, { block_popups: true, steps })).toMatchObject({ told: '', isChanged: false });
+  });
+});

@@ -52,7 +52,8 @@ export async function openRig(given: Partial<RenderDeps> & RigMachine = {}): Pro
   const noGuard = {
     blockedRequests: 0,
     answerBanners: async () => ({ outcome: 'none', scrollFreed: false }),
-    explain: async () => ({ blocked: [], banner: { outcome: 'none' as const, platform: null } }),
+    closePopups: async () => 0,
+    explain: async () => ({ blocked: [], banner: { outcome: 'none' as const, platform: null }, popups: null }),
     stop: async () => {},
   };
   const deps: RenderDeps = {

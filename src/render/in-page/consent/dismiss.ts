@@ -49,7 +49,7 @@ export function restorePage(): boolean {
   return isRestored;
 }
 
-async function goesAway({ element }: Banner): Promise<boolean> {
+export async function goesAway({ element }: Pick<Banner, 'element'>): Promise<boolean> {
   const until = performance.now() + DISAPPEARS_WITHIN_MS;
   while (element.isConnected && isShown(element)) {
     if (performance.now() > until) return false;

@@ -274,13 +274,13 @@ function ownWords(text: string, labels: readonly string[]): string {
 }
 
 /** Whether the control is a link to another document, which answers nothing. */
-function leadsAway(control: HTMLElement): boolean {
+export function leadsAway(control: HTMLElement): boolean {
   if (!(control instanceof HTMLAnchorElement)) return false;
   const href = control.getAttribute('href');
   return href !== null && !/^(#|javascript:|$)/i.test(href.trim()) && control.getAttribute('role') !== 'button';
 }
 
-function labelOf(control: HTMLElement): string {
+export function labelOf(control: HTMLElement): string {
   const text = control instanceof HTMLInputElement ? control.value : deepText(control);
   return (
     trimmedLabel(text) ||
@@ -297,7 +297,7 @@ function trimmedLabel(label: string): string {
 }
 
 /** A box may scroll, so its controls need not be in view. */
-function deepControls(root: HTMLElement): HTMLElement[] {
+export function deepControls(root: HTMLElement): HTMLElement[] {
   return trees(root)
     .flatMap((tree) => [...tree.querySelectorAll<HTMLElement>(`${CONTROLS}, ${CLICKABLE}`)])
     .filter((control) => isSeen(control) && (matches(control, CONTROLS) || isLoneControl(control)))
@@ -309,7 +309,7 @@ function isLoneControl(element: HTMLElement): boolean {
 }
 
 /** The visible text, including shadow roots, with collapsed white space. */
-function deepText(root: HTMLElement): string {
+export function deepText(root: HTMLElement): string {
   return trees(root)
     .flatMap((tree) => (tree instanceof HTMLElement ? [tree] : [...tree.children]))
     .map((part) => (part instanceof HTMLElement ? part.innerText : ''))
