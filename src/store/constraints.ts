@@ -11,7 +11,10 @@ export const VALUES = {
     lane: ['prioritized', 'waiting'],
   },
   reservations: { state: ['pending', 'settled', 'released'] },
-  deliveries: { event: ['capture.completed', 'capture.failed'], state: ['pending', 'delivered', 'failed'] },
+  deliveries: {
+    event: ['capture.completed', 'capture.failed', 'batch.completed', 'batch.canceled'],
+    state: ['pending', 'delivered', 'failed'],
+  },
   console_access: { kind: ['link', 'session'] },
   watches: { alarm: ['failed', 'skipped'] },
   watch_runs: {

@@ -142,6 +142,8 @@ export const jobs = pgTable(
     traceparent: text(),
     url: text().notNull(),
     removedAt: int8(),
+    batchId: text().references((): AnyPgColumn => batches.id),
+    batchIndex: integer(),
   },
   (t) => [
     ...checks('jobs'),
@@ -160,6 +162,36 @@ export const jobs = pgTable(
     index('jobs_followers').on(t.leaderId, t.seq).where(sql`leader_id IS NOT NULL`),
     index('jobs_ended').on(t.endedAt, t.seq).where(sql`ended_at IS NOT NULL`),
     index('jobs_artifact').on(t.artifactName).where(sql`artifact_name IS NOT NULL`),
+    index('jobs_of_batch').on(t.batchId, t.batchIndex).where(sql`batch_id IS NOT NULL`),
+    index('jobs_unfinished_of_batch').on(t.batchId, t.accountId).where(sql`batch_id IS NOT NULL AND ended_at IS NULL`),
+  ],
+);
+
+/** Captures that were submitted together. */
+export const batches = pgTable(
+  'batches',
+  {
+    id: text().primaryKey(),
+    accountId: ofAccount(),
+    keyId: text()
+      .notNull()
+      .references(() => apiKeys.id),
+    requestId: text().notNull(),
+    idempotencyKey: text(),
+    identityDigest: text().notNull(),
+    total: integer().notNull(),
+    webhookUrl: text(),
+    createdAt: int8().notNull(),
+    completedAt: int8(),
+    removedAt: int8(),
+    clearedAt: int8(),
+  },
+  (t) => [
+    uniqueIndex('batches_idempotency_key').on(t.accountId, t.idempotencyKey).where(sql`idempotency_key IS NOT NULL`),
+    index('batches_of_key').on(t.keyId, t.id),
+    index('batches_active').on(t.createdAt).where(sql`completed_at IS NULL`),
+    index('batches_completed').on(t.completedAt).where(sql`completed_at IS NOT NULL`),
+    index('batches_clearing').on(t.id).where(sql`removed_at IS NOT NULL AND cleared_at IS NULL`),
   ],
 );
 
@@ -177,12 +209,13 @@ export const queueEntries = pgTable(
       .primaryKey()
       .references(() => jobs.seq, { onDelete: 'cascade' }),
     accountId: text().notNull(),
-    /** 0: prioritized, 1: waiting. */
+    /** 0: prioritized, 1: waiting, 2: of a batch. */
     lane: smallint().notNull(),
     dueAt: int8(),
   },
   (t) => [
     index('queue_entries_next').on(t.accountId, t.lane, t.seq),
+    index('queue_entries_single').on(t.seq).where(sql`lane < 2`),
     index('queue_entries_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
   ],
 );
@@ -265,9 +298,7 @@ export const sums = pgView('sums', {}).as(sql`${SUMMED} totals UNION ALL ${SUMME
 export const deliveries = pgTable(
   'deliveries',
   {
-    jobId: text()
-      .primaryKey()
-      .references(() => jobs.id, { onDelete: 'cascade' }),
+    jobId: text().primaryKey(),
     deliveryId: text().notNull().unique('deliveries_delivery_id_unique'),
     accountId: text().notNull(),
     url: text().notNull(),

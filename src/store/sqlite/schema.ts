@@ -160,6 +160,38 @@ export const accountStorage = sqliteTable(
   () => [check('account_storage_sums', sql`picture_bytes >= 0 AND jobs >= 0`)],
 );
 
+/** Captures that were submitted together. */
+export const batches = sqliteTable(
+  'batches',
+  {
+    id: text().primaryKey(),
+    accountId: ofAccount(),
+    keyId: text()
+      .notNull()
+      .references(() => apiKeys.id),
+    requestId: text().notNull(),
+    idempotencyKey: text(),
+    /** A keyed digest, as described in vault.ts. */
+    identityDigest: text().notNull(),
+    total: integer().notNull(),
+    webhookUrl: text(),
+    createdAt: integer().notNull(),
+    /** When the last of its jobs had ended, or it was removed. */
+    completedAt: integer(),
+    /** As of jobs. */
+    removedAt: integer(),
+    /** When all of its jobs had been removed. */
+    clearedAt: integer(),
+  },
+  (t) => [
+    uniqueIndex('batches_idempotency_key').on(t.accountId, t.idempotencyKey).where(sql`idempotency_key IS NOT NULL`),
+    index('batches_of_key').on(t.keyId, t.id),
+    index('batches_active').on(t.createdAt).where(sql`completed_at IS NULL`),
+    index('batches_completed').on(t.completedAt).where(sql`completed_at IS NOT NULL`),
+    index('batches_clearing').on(t.id).where(sql`removed_at IS NOT NULL AND cleared_at IS NULL`),
+  ],
+);
+
 export const jobs = sqliteTable(
   'jobs',
   {
@@ -212,13 +244,18 @@ export const jobs = sqliteTable(
     url: text().notNull(),
     /** When the caller removed it: nobody finds it any more, but its idempotency key stays bound and its webhook is sent. */
     removedAt: integer(),
+    batchId: text().references((): AnySQLiteColumn => batches.id),
+    /** Its place in the batch. */
+    batchIndex: integer(),
   },
   (t) => [
     uniqueIndex('jobs_id').on(t.id),
+    index('jobs_of_batch').on(t.batchId, t.batchIndex).where(sql`batch_id IS NOT NULL`),
+    index('jobs_unfinished_of_batch').on(t.batchId, t.accountId).where(sql`batch_id IS NOT NULL AND ended_at IS NULL`),
     index('jobs_of_key').on(t.keyId, t.state, t.seq).where(sql`removed_at IS NULL`),
     uniqueIndex('jobs_idempotency_key').on(t.accountId, t.idempotencyKey).where(sql`idempotency_key IS NOT NULL`),
     index('jobs_claimable')
-      .on(t.accountId, t.lane, t.seq)
+      .on(t.accountId, t.lane, sql`(batch_id IS NOT NULL)`, t.seq)
       .where(sql`state IN ('waiting', 'prioritized', 'delayed') AND leader_id IS NULL`),
     index('jobs_in_flight')
       .on(t.accountId, t.cacheDigest)
@@ -287,13 +324,12 @@ export const outcomes = sqliteTable(
   (t) => [primaryKey({ columns: [t.accountId, t.period, t.outcome] }), check('outcomes_jobs', sql`jobs >= 0`)],
 );
 
-/** A job's webhook: created with the job, and due once it has ended. */
+/** The webhook of a job or of a batch: created with it, and due once it has ended. */
 export const deliveries = sqliteTable(
   'deliveries',
   {
-    jobId: text()
-      .primaryKey()
-      .references(() => jobs.id, { onDelete: 'cascade' }),
+    /** The id of the job, or of the batch. */
+    jobId: text().primaryKey(),
     deliveryId: text().notNull().unique('deliveries_delivery_id_unique'),
     accountId: ofAccount(),
     url: text().notNull(),
