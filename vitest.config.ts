@@ -14,6 +14,7 @@ const STORE = [
   'page-files',
   'recover',
   'further-pictures',
+  'batches',
   'removals',
   'remove-job',
   'retention',

@@ -37,6 +37,7 @@ export function describeInterface(routes: readonly Route[], version: string, bas
     tags: [
       { name: 'captures', description: 'Submit captures and download their results' },
       { name: 'jobs', description: 'Track captures' },
+      { name: 'batches', description: 'Submit, follow and cancel many captures together' },
       { name: 'webhooks', description: 'Completion callbacks' },
       { name: 'templates', description: 'Pages with parameters, in numbered versions' },
       { name: 'watches', description: 'Capture pages by a schedule, and tell what has changed' },

@@ -5,6 +5,7 @@ export type { Account, ApiKey, NodeFacts, RecentJobs } from '../store/store.js';
 /** The part of the store that the HTTP layer uses, directly or through functions of account/, capture/ and webhook/. */
 export type AppStore = Pick<
   Store,
+  | 'batchCaptures'
   | 'charge'
   | 'createAccount'
   | 'countConsoleSessions'
@@ -13,6 +14,7 @@ export type AppStore = Pick<
   | 'exchangeConsoleLink'
   | 'earlierPictures'
   | 'findAccount'
+  | 'findBatch'
   | 'findConsoleSession'
   | 'findDelivery'
   | 'findJob'
@@ -25,6 +27,7 @@ export type AppStore = Pick<
   | 'linkCredits'
   | 'listAccounts'
   | 'listAllJobs'
+  | 'listBatches'
   | 'listJobs'
   | 'listKeys'
   | 'nodes'

@@ -1,10 +1,12 @@
 import type { Artifacts } from '../artifacts/artifacts.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Log } from '../log.js';
-import type { EndedJob, JobStore, OwnClaims, RetentionStore } from '../store/store.js';
+import type { BatchStore, EndedJob, JobStore, OwnClaims, RetentionStore } from '../store/store.js';
 
 export interface SweepDeps {
-  store: RecoverDeps['store'] & RetentionStore;
+  store: RecoverDeps['store'] & RetentionStore & Pick<BatchStore, 'completeBatches' | 'deleteBatches'>;
+  /** Removes what is left of removed batches. */
+  clearBatches(signal: AbortSignal): Promise<void>;
   own: RecoverDeps['own'];
   artifacts: Pick<Artifacts, 'remove' | 'list'>;
   onEnded(job: EndedJob): void;
@@ -36,6 +38,9 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void>
   await expireArtifacts(deps, signal);
   await expireDeliveries(deps, signal);
   await deleteJobs(deps, signal);
+  await deps.store.completeBatches(deps.now());
+  await deps.clearBatches(signal);
+  await deps.store.deleteBatches(deps.cautiousNow() - deps.jobTtlMs);
   await removeDue(deps, signal);
 }
 

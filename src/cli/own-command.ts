@@ -10,6 +10,7 @@ export const COMMAND_NAMES = [
   'multi',
   'pdf',
   'compare',
+  'batch',
   'jobs',
   'templates',
   'watch',

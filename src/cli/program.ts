@@ -15,6 +15,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<AddCommand>>> = {
     multi: async () => (await import('./multi.js')).addMultiCommand,
     compare: async () => (await import('./compare.js')).addCompareCommand,
     pdf: async () => (await import('./pdf.js')).addPdfCommand,
+    batch: async () => (await import('./batch.js')).addBatchCommand,
     jobs: async () => (await import('./jobs.js')).addJobsCommand,
     templates: async () => (await import('./templates.js')).addTemplatesCommand,
     watch: async () => (await import('./watch.js')).addWatchCommand,

@@ -1,6 +1,7 @@
 import { invalidArgument } from './stillframe-error.js';
 import type { Fetch } from './transport.js';
 import type {
+  BatchRequest as Batching,
   CompareRequest as Comparing,
   CaptureRequest as Fields,
   JobSnapshot,
@@ -50,6 +51,12 @@ export interface JobQuery {
 }
 
 export type PageQuery = Pick<JobQuery, 'limit' | 'cursor'>;
+
+/** Captures that are submitted, told of and canceled together. */
+export interface BatchRequest extends Omit<Batching, 'requests'> {
+  /** At most 1,000. They have no `webhook` of their own. */
+  requests: (CaptureUrlRequest | CaptureHtmlRequest)[];
+}
 
 /** A watch: the capture, its schedule, and where the result is sent. */
 export interface WatchRequest extends Omit<Watching, 'request'> {

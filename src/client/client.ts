@@ -3,6 +3,7 @@
  * contract of the service: `wire.ts` is generated from it.
  */
 export type {
+  BatchRequest,
   CallOptions,
   CaptureFilesRequest,
   CaptureHtmlRequest,
@@ -33,6 +34,8 @@ export { type ClientErrorCode, StillframeError, type StillframeErrorCode } from 
 export type { Fetch } from './transport.js';
 export type {
   AcceptedJob,
+  Batch,
+  BatchPage,
   CaptureCompletedEvent,
   CaptureData,
   CaptureError,

@@ -32,6 +32,11 @@ export function downloadBytes(
 
 /** Downloads the file as a stream, which takes over the deadline: it fails when the time is up, and releases the deadline when it ends. */
 export function downloadStream(transport: Transport, from: Downloadable, deadline: Deadline): Promise<PictureStream> {
+  return streamFrom(transport, addressOf(from), deadline);
+}
+
+/** @param to a path of the API, which gets the key, or an address */
+export function streamFrom(transport: Transport, to: string, deadline: Deadline): Promise<PictureStream> {
   const read = async ({ headers, body }: Response): Promise<PictureStream> => {
     const length = headers.get('content-length');
     return {
@@ -40,7 +45,7 @@ export function downloadStream(transport: Transport, from: Downloadable, deadlin
       contentLength: length === null ? null : Number(length),
     };
   };
-  return transport.send({ method: 'GET', to: addressOf(from), repeatable: true, read }, deadline);
+  return transport.send({ method: 'GET', to, repeatable: true, read }, deadline);
 }
 
 function addressOf(from: Downloadable): string {

@@ -1,4 +1,5 @@
 import {
+  type BatchRequest,
   type CallOptions,
   type CaptureRequest,
   type CompareRequest,
@@ -17,8 +18,8 @@ import {
   TIMEOUT_MS,
   type WatchRequest,
 } from './call-options.js';
-import { Deadline } from './deadline.js';
-import { type Downloadable, downloadBytes, downloadStream, type PictureStream } from './download.js';
+import { Deadline, pause } from './deadline.js';
+import { type Downloadable, downloadBytes, downloadStream, type PictureStream, streamFrom } from './download.js';
 import {
   captureAndWait,
   type Delivery,
@@ -36,6 +37,8 @@ import { invalidArgument, StillframeError } from './stillframe-error.js';
 import { Transport } from './transport.js';
 import type {
   AcceptedJob,
+  Batch,
+  BatchPage,
   Comparison,
   Health,
   JobPage,
@@ -47,6 +50,9 @@ import type {
   WatchRun,
   WatchRunWithMessages,
 } from './wire.js';
+
+/** How often a batch is looked up. */
+const BATCH_PAUSE_MS = 2_000;
 
 /** What was removed. */
 export interface RemovedJob {
@@ -183,14 +189,58 @@ export class Stillframe {
   }
 
   /** Downloads as `download` does, but as a stream, for large files. `timeout` covers the stream to its end. */
-  async downloadStream(from: Downloadable, options: CallOptions = {}): Promise<PictureStream> {
-    const deadline = this.#deadline(options);
-    try {
-      return await downloadStream(this.#transport, from, deadline);
-    } catch (thrown) {
-      deadline.release();
-      throw thrown;
-    }
+  downloadStream(from: Downloadable, options: CallOptions = {}): Promise<PictureStream> {
+    return this.#stream((deadline) => downloadStream(this.#transport, from, deadline), options);
+  }
+
+  /** Submits many captures, all or none, without waiting for them. Use `waitForBatch` or a webhook to learn of their end. */
+  submitBatch(request: BatchRequest, options: SubmitOptions = {}): Promise<Batch> {
+    const { request: body, idempotencyKey } = submissionOf(request, options);
+    return this.#read(
+      {
+        method: 'POST',
+        to: '/v1/batches',
+        headers: { 'idempotency-key': idempotencyKey },
+        body: JSON.stringify(body),
+        repeatable: true,
+        read: readAnswer<Batch>,
+      },
+      options,
+    );
+  }
+
+  /** Looks up a batch with a page of its captures, failed ones first. */
+  async batch(id: string, query: PageQuery = {}, options: CallOptions = {}): Promise<BatchPage> {
+    const { limit, cursor } = checkedObject(query, 'query');
+    return this.#batches('GET', `${pathOf(id)}?${queryOf({ limit, cursor })}`, options);
+  }
+
+  /** Waits for the end of a batch. Its captures may have failed: see `counts`. */
+  waitForBatch(id: string, options: CallOptions = {}): Promise<Batch> {
+    const call = {
+      method: 'GET',
+      to: `/v1/batches${pathOf(id)}?limit=1`,
+      repeatable: true,
+      read: readAnswer<BatchPage>,
+    } as const;
+    return this.#withDeadline(options, async (deadline) => {
+      for (;;) {
+        const { captures: _, next_cursor: __, ...batch } = (await this.#transport.send(call, deadline)).data;
+        if (batch.state === 'completed') return batch;
+        await pause(BATCH_PAUSE_MS, deadline.signal);
+      }
+    });
+  }
+
+  /** Downloads the pictures of a batch as a zip file. `timeout` covers the stream to its end. */
+  async batchPictures(id: string, options: CallOptions = {}): Promise<PictureStream> {
+    const to = `/v1/batches${pathOf(id)}/pictures.zip`;
+    return this.#stream((deadline) => streamFrom(this.#transport, to, deadline), options);
+  }
+
+  /** Cancels a batch with its captures that have not ended, and deletes the pictures of the others. */
+  async removeBatch(id: string, options: CallOptions = {}): Promise<void> {
+    await this.#batches('DELETE', pathOf(id), options);
   }
 
   /** Makes an address that shows the picture without an API key, for `<img src>` and Open Graph tags. Makes no request. */
@@ -315,6 +365,20 @@ export class Stillframe {
     } as const;
     const { status, data } = await this.#withDeadline(options, (deadline) => this.#transport.send(call, deadline));
     return { ...data, ready: status === 200 };
+  }
+
+  #batches<T>(method: 'GET' | 'DELETE', to: string, options: CallOptions): Promise<T> {
+    return this.#read({ method, to: `/v1/batches${to}`, repeatable: true, read: readAnswer<T> }, options);
+  }
+
+  async #stream(open: (deadline: Deadline) => Promise<PictureStream>, options: CallOptions): Promise<PictureStream> {
+    const deadline = this.#deadline(options);
+    try {
+      return await open(deadline);
+    } catch (thrown) {
+      deadline.release();
+      throw thrown;
+    }
   }
 
   async #watches<T>(

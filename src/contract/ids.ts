@@ -9,6 +9,7 @@ export const ID_PREFIXES = {
   watch: 'wat_',
   run: 'run_',
   template: 'tpl_',
+  batch: 'bat_',
 } as const;
 
 /** Crockford's base 32, as used by ULID (github.com/ulid/spec). */

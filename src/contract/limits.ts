@@ -121,6 +121,16 @@ export const ANIMATION_MAX_PIXELS = 600_000_000;
 /** The time that an animated picture may take beside the limits of every capture, at first and for each frame. */
 export const ANIMATION_GRACE_MS = 10_000;
 export const ANIMATION_FRAME_MAX_MS = 250;
+/** Captures of one batch, and the body that they are sent in. */
+export const BATCH_MAX = 1_000;
+export const BATCH_BODY_MAX_BYTES = 4 * 1024 * 1024;
+/** More than 1,000 requests need, each with thirty fields. */
+export const BATCH_VALUES_MAX = 40_000;
+/** Captures of batches that have not ended: of all accounts, and of one. */
+export const BATCH_CAPTURES_MAX = 20_000;
+export const BATCH_CAPTURES_OF_ACCOUNT_MAX = 10_000;
+/** Captures on one page of a batch. */
+export const BATCH_PAGE = { min: 1, max: 100, default: 100 } as const;
 /** Jobs on one page of GET /v1/jobs. */
 export const JOBS_PAGE = { min: 1, max: 100, default: 20 } as const;
 /** More than there are codes, since a request may repeat them. */

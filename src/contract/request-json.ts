@@ -12,11 +12,16 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * @param what names it in messages
  * @throws CaptureError `invalid_request`
  */
-export function readRequestJson(bytes: Buffer, limitBytes = BODY_LIMIT_BYTES, what = 'The body'): unknown {
+export function readRequestJson(
+  bytes: Buffer,
+  limitBytes = BODY_LIMIT_BYTES,
+  what = 'The body',
+  valuesMax = VALUES_MAX,
+): unknown {
   if (bytes.length === 0)
     throw refusedBody(`${what} is empty. It must be a JSON object, such as {"url": "https://example.com"}.`);
   if (bytes.length > limitBytes) throw bodyTooLarge(limitBytes, what);
-  refuseShape(bytes, what);
+  refuseShape(bytes, what, valuesMax);
   const text = decode(bytes, what);
   const value = parse(text, what);
   if (/__proto__|\\u/.test(text)) refuseTrickery(value, []);
@@ -49,7 +54,7 @@ const CLOSING = new Set([0x7d, 0x5d]);
 const VALUES_MAX = 2_048;
 
 /** Checked on the bytes, before any recursive code runs; none of these bytes occurs in a multi-byte UTF-8 character. */
-function refuseShape(bytes: Buffer, what: string): void {
+function refuseShape(bytes: Buffer, what: string, valuesMax: number): void {
   let depth = 0;
   let values = 1;
   let inString = false;
@@ -59,7 +64,7 @@ function refuseShape(bytes: Buffer, what: string): void {
     else if (inString) {
       if (byte === BACKSLASH) i++;
     } else if (byte === COMMA) {
-      if (++values > VALUES_MAX) throw refusedBody(`${what} has more than ${VALUES_MAX} values.`);
+      if (++values > valuesMax) throw refusedBody(`${what} has more than ${valuesMax} values.`);
     } else if (OPENING.has(byte)) {
       if (++depth > BODY_DEPTH_LIMIT_LEVELS)
         throw refusedBody(`${what} is nested deeper than ${BODY_DEPTH_LIMIT_LEVELS} levels.`);

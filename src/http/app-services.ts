@@ -4,6 +4,7 @@ import type { Principal } from '../account/authenticate.js';
 import type { TokenBuckets } from '../account/rate-limits.js';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
 import type { AppStore, NodeFacts } from '../capture/app-store.js';
+import type { BatchContext } from '../capture/batches.js';
 import type { FoundPicture, Side } from '../capture/compare.js';
 import type { Health } from '../capture/health.js';
 import type { LinkPicture } from '../capture/open-picture.js';
@@ -11,6 +12,7 @@ import type { SubmitContext } from '../capture/submit.js';
 import type { Templates } from '../capture/templates.js';
 import type { Thumbnail } from '../capture/thumbnails.js';
 import type { FoundPdf, MadePdf, PdfFacts, PdfRequest } from '../capture/work-on-pdfs.js';
+import type { BatchSnapshot, BatchSubmission } from '../contract/batch.js';
 import type { Comparison, ComparisonOptions, PictureSource } from '../contract/comparison.js';
 import type { CompatibleApi } from '../contract/compatible-apis.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
@@ -46,6 +48,12 @@ export interface AppServices {
   submit(submission: Submission, context: SubmitContext): Promise<JobSnapshot>;
   /** The job once it is terminal, or its current state when the sync budget is spent or nobody waits any more. @throws CaptureError if it is canceled */
   waitForJob(job: JobSnapshot, nobodyWaits: AbortSignal): Promise<JobSnapshot>;
+  batches: {
+    /** Resolves after durable acceptance. @throws CaptureError */
+    submit(submission: BatchSubmission, context: BatchContext): Promise<BatchSnapshot>;
+    /** Cancels or deletes a batch of a key, or of any. @returns false if there is no such batch */
+    remove(id: string, keyId: string | null): Promise<boolean>;
+  };
   /** Cancels or deletes a job of a key, or of any. @returns null if there is no such job */
   removeJob(id: string, keyId: string | null): Promise<{ canceled: boolean } | null>;
   /** `deleted` if there was such an artifact (410), null if there never was (404). */

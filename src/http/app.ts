@@ -10,6 +10,7 @@ import { answerError, openExchange } from './exchange.js';
 import { guard, refuseOtherMethods } from './guard.js';
 import type { Route } from './route.js';
 import { answerMcp } from './routes/answer-mcp.js';
+import { BATCH_ROUTES } from './routes/batches.js';
 import { comparePictures } from './routes/compare-pictures.js';
 import { listJobs } from './routes/list-jobs.js';
 import { readArtifact } from './routes/read-artifact.js';
@@ -79,6 +80,7 @@ export const API: readonly Route[] = [
   readRequest,
   readWebhook,
   redeliverWebhook,
+  ...BATCH_ROUTES,
   ...TEMPLATE_ROUTES,
   ...WATCH_ROUTES,
   readHealth,

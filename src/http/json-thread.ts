@@ -11,13 +11,16 @@ export type LongMembers = Record<string, 'text' | 'picture'>;
 export interface JsonTask {
   chunks: readonly Uint8Array[];
   limitBytes: number;
-  long: LongMembers;
+  /** null: the whole value may be long, and have `valuesMax` values. */
+  long: LongMembers | null;
+  valuesMax?: number;
 }
 
 await answerTask(parse);
 
-function parse({ chunks, limitBytes, long }: JsonTask): unknown {
-  const value = readRequestJson(Buffer.concat(chunks), limitBytes);
+function parse({ chunks, limitBytes, long, valuesMax }: JsonTask): unknown {
+  const value = readRequestJson(Buffer.concat(chunks), limitBytes, undefined, valuesMax);
+  if (long === null) return value;
   const members = isObject(value) ? Object.entries(value) : [];
   const isLong = ([name, member]: [string, unknown]) => typeof member === 'string' && Object.hasOwn(long, name);
   // Whatever is copied to the main thread is small.

@@ -6,7 +6,7 @@ import type { Protection } from './guard.js';
 /** Facts about an operation that the OpenAPI document needs beyond the other fields of its route (scripts/openapi.ts). */
 export interface Description {
   operationId: string;
-  tags: ('captures' | 'jobs' | 'webhooks' | 'watches' | 'templates' | 'service')[];
+  tags: ('captures' | 'jobs' | 'batches' | 'webhooks' | 'watches' | 'templates' | 'service')[];
   summary: string;
   description?: string;
   params?: z.ZodObject;

@@ -27,6 +27,8 @@ export interface LoopRules {
 }
 
 const LEASE_MS = 30_000;
+/** How long after the last capture that somebody waited for a server counts as quiet. */
+const QUIET_AFTER_MS = 10_000;
 
 export interface JobLoopOptions extends LoopRules {
   /** Concurrent captures. */
@@ -59,7 +61,13 @@ export function jobLoop({
     now,
     since,
   };
-  return new Loop<ClaimedJob>({
+  let waitedForAt = Number.NEGATIVE_INFINITY;
+  /** How many captures of batches may run here: few while somebody waits for captures, and never all, so that the next one starts at once. */
+  const batchesAtOnce = () => {
+    const isQuiet = performance.now() - waitedForAt > QUIET_AFTER_MS;
+    return Math.max(1, isQuiet ? concurrency - 1 : Math.floor(concurrency / 4));
+  };
+  const loop: Loop<ClaimedJob> = new Loop<ClaimedJob>({
     concurrency,
     claim: async (slots) => {
       // Nothing is rendered that cannot be stored.
@@ -67,9 +75,17 @@ export function jobLoop({
       const common = { now: now(), leaseMs: LEASE_MS };
       // The last free slots are kept for accounts that have nothing running.
       const isKept = (i: number) => slots.length - i <= keepSlots;
-      return await store.claimNextJobs(
-        slots.map((slot, i) => ({ ...common, workerId: `${worker}-${slot}`, keptSlot: isKept(i) })),
+      const room = batchesAtOnce() - loop.tasks.filter(({ isOfBatch }) => isOfBatch).length;
+      const claimed = await store.claimNextJobs(
+        slots.map((slot, i) => ({
+          ...common,
+          workerId: `${worker}-${slot}`,
+          keptSlot: isKept(i),
+          takesBatches: i < room,
+        })),
       );
+      if (claimed.some(({ mode }) => mode === 'sync')) waitedForAt = performance.now();
+      return claimed;
     },
     run: (job) => withTaskSignal(shutdown, (stop) => runJob(runJobDeps, job, stop)),
     nextDueAt: () => store.nextDueAt(),
@@ -77,6 +93,7 @@ export function jobLoop({
     now,
     onError,
   });
+  return loop;
 }
 
 type DeliveryLoopOptions = LoopRules & {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { issueFirstKey } from '../account/issue-key.js';
 import { RateLimits } from '../account/rate-limits.js';
 import { diskProblem } from '../artifacts/directory.js';
+import { clearBatches, removeBatch, submitBatch } from '../capture/batches.js';
 import { compare, findPicture } from '../capture/compare.js';
 import { otherCapturers } from '../capture/health.js';
 import { ModelViews } from '../capture/model-view.js';
@@ -384,12 +385,12 @@ export class Service implements AsyncDisposable {
           until: elapsed() + config.syncWaitMs,
           signal: nobodyWaits,
         }),
-      removeJob: (id, keyId) =>
-        removeJob(
-          { ...deps, onCanceled: (job) => this.onJobCanceled(job), onRequeued: () => this.jobs.wake() },
-          id,
-          keyId,
-        ),
+      removeJob: (id, keyId) => removeJob(this.removeDeps(), id, keyId),
+      batches: {
+        submit: (submission, context) => submitBatch(deps, submission, context),
+        remove: (id, keyId) =>
+          removeBatch({ ...this.removeDeps(), onDeliveryDue: () => this.deliveries.wake() }, id, keyId),
+      },
       openPicture: open,
       comparisons: {
         enter: (accountId) => queue.enter(accountId),
@@ -581,6 +582,18 @@ export class Service implements AsyncDisposable {
     };
   }
 
+  private removeDeps() {
+    const { store, artifacts, clock } = this.foundations;
+    return {
+      store,
+      artifacts,
+      onCanceled: (job: EndedJob) => this.onJobCanceled(job),
+      onRequeued: () => this.jobs.wake(),
+      log: this.log,
+      now: clock.now,
+    };
+  }
+
   private startHousekeeping(): Housekeeping {
     const { config } = this;
     const { store, artifacts } = this.foundations;
@@ -590,6 +603,7 @@ export class Service implements AsyncDisposable {
         ...this.recoverDeps(),
         cautiousNow: this.foundations.clock.cautious,
         store,
+        clearBatches: (signal) => clearBatches(this.removeDeps(), signal),
         artifacts,
         artifactTtlMs: config.artifactTtlH * HOUR_MS,
         jobTtlMs: config.jobTtlH * HOUR_MS,

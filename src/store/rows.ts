@@ -19,7 +19,8 @@ export type SecretRow = Shared<typeof sqlite.signingSecrets.$inferSelect, typeof
 export const JOB_COLUMNS = `job.seq, job.id, job.account_id, job.key_id, job.request_id, job.mode, job.state, job.lane, job.idempotency_key,
   job.identity_digest, job.cache_digest, job.timeout_ms, job.leader_id, job.attempts_made, job.attempt_budget, job.enqueued_at, job.due_at,
   job.first_claimed_at, job.claimed_at, job.booked_ms, job.lease_expires_at, job.worker_id, job.progress, job.webhook_url, job.ended_at,
-  job.rendered_at, job.artifact_name, job.data, job.error, job.traceparent, job.url, job.removed_at`;
+  job.rendered_at, job.artifact_name, job.data, job.error, job.traceparent, job.url, job.removed_at,
+  job.batch_id, job.batch_index`;
 
 /** A row, whether the queue is paused (which affects the reported state), and `data` of its artifact. */
 export type FoundJob = JobRow & { paused: boolean | number; keptData: string | null };
@@ -126,6 +127,8 @@ export function newJobRow(job: NewJob, digests: Digests, { kept, leaderId }: Sou
     traceparent: job.traceparent,
     url: jobUrl(job.options),
     removedAt: null,
+    batchId: job.batch?.id ?? null,
+    batchIndex: job.batch?.index ?? null,
   };
 }
 

@@ -4,6 +4,7 @@
  * Times are Unix ms. The engine encrypts secrets (orders, webhook secrets) at rest, and deletes them when the job ends.
  */
 import type { Scope } from '../contract/api-key.js';
+import type { BatchCapture, BatchEvent, BatchPlace, BatchSnapshot } from '../contract/batch.js';
 import type { CaptureData, UploadResult } from '../contract/capture-data.js';
 import type { StoredError } from '../contract/capture-error.js';
 import type { CaptureOptions, ExecutionMode, WebhookOptions } from '../contract/capture-request.js';
@@ -149,6 +150,8 @@ export interface NewJob {
   link: boolean;
   attemptBudget: number;
   enqueuedAt: number;
+  /** The batch that it belongs to, and its place there; absent if there is none. */
+  batch?: { id: string; index: number };
   /** The W3C trace context in which the capture is traced; null if it is not traced. */
   traceparent: string | null;
 }
@@ -204,6 +207,7 @@ export interface ClaimedJob {
   /** When a second attempt was due; null for the first attempt, and after a restart. */
   dueAt: number | null;
   traceparent: string | null;
+  isOfBatch: boolean;
 }
 
 /** A claim by a worker with a free slot. */
@@ -213,6 +217,8 @@ export interface JobClaim {
   leaseMs: number;
   /** Whether the slot is reserved for accounts with nothing running while more than one account is active. */
   keptSlot?: boolean;
+  /** Whether the slot may take captures of batches. Default: yes. */
+  takesBatches?: boolean;
 }
 
 /** Identifies one claim. A step for a claim that has been lost changes nothing and reports that. */
@@ -260,6 +266,7 @@ export interface EndedJob {
   hasWebhook: boolean;
   /** Whether jobs that share its render may be left, for `endFollowers`. */
   isFollowed: boolean;
+  isOfBatch?: true;
 }
 
 export interface RemovedJob {
@@ -389,6 +396,41 @@ export interface OwnClaims {
   deliveries: readonly HeldDelivery[];
 }
 
+/** A batch to accept, without its jobs. */
+export type NewBatch = Pick<
+  NewJob,
+  'id' | 'accountId' | 'keyId' | 'requestId' | 'idempotencyKey' | 'identity' | 'webhook' | 'enqueuedAt'
+>;
+
+export type BatchAcceptance =
+  | { kind: 'accepted' | 'replayed'; batch: BatchSnapshot }
+  /** As of jobs. */
+  | { kind: 'conflict'; sameKey: boolean; isRemoved: boolean }
+  | QuotaExceeded
+  | { kind: 'queue_full' };
+
+export interface BatchStore {
+  /** Accepts all jobs of a batch, or none, in ONE transaction. Their webhooks are null, and their `batch` is this one. */
+  acceptBatch(batch: NewBatch, jobs: readonly NewJob[], rules: AcceptRules): Promise<BatchAcceptance>;
+  findBatch(id: string): Promise<BatchSnapshot | null>;
+  /** Lists batches of all keys, newest first. */
+  listBatches(page: { before: string | null; limit: number }): Promise<BatchSnapshot[]>;
+  /** Lists jobs of a batch, failed ones first, then by their index. */
+  batchCaptures(id: string, page: { after: BatchPlace | null; limit: number }): Promise<BatchCapture[]>;
+  /** Completes the batches whose jobs have all ended, once each, and makes their webhooks due. */
+  completeBatches(now: number): Promise<void>;
+  /**
+   * Removes a batch of a key (null: of any), so that no look-up finds it; its jobs are to be removed one by one (`jobsToClear`). If it had
+   * not ended, its webhook is told.
+   * @returns false if there is no such batch
+   */
+  removeBatch(id: string, keyId: string | null, now: number): Promise<boolean>;
+  /** Lists jobs of removed batches that are to be removed, those first that have not ended; marks batches without any as cleared. */
+  jobsToClear(limit: number, now: number): Promise<string[]>;
+  /** Deletes completed batches without jobs and pending deliveries that were completed before a time. */
+  deleteBatches(before: number): Promise<void>;
+}
+
 /** Number of stored jobs by state. */
 export type QueueStatus = Record<StoredJobState, number> & { paused: boolean };
 
@@ -402,6 +444,7 @@ export interface SettlementStatus {
 /** A claimed delivery. */
 export interface DueDelivery {
   deliveryId: string;
+  /** The id of the job, or of the batch. */
   jobId: string;
   generation: number;
   /** Number of this attempt, counted from 1 within the generation. */
@@ -409,9 +452,12 @@ export interface DueDelivery {
   maxAttempts: number;
   url: string;
   secret: string;
-  job: JobSnapshot;
+  told: ToldEnd;
   traceparent: string | null;
 }
+
+/** What a webhook tells the end of. */
+export type ToldEnd = { kind: 'job'; job: JobSnapshot } | { kind: 'batch'; batch: BatchSnapshot; event: BatchEvent };
 
 /** Identifies one attempt. */
 export type HeldDelivery = Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>;
@@ -760,6 +806,7 @@ export interface Store
   extends AccountStore,
     KeyStore,
     JobStore,
+    BatchStore,
     DeliveryStore,
     RetentionStore,
     ConsoleStore,

@@ -5,6 +5,7 @@
 
 import { createHmac } from 'node:crypto';
 import { notPublic } from '../contract/capture-error.js';
+import { toBatchPayload } from '../contract/batch.js';
 import { toWebhookPayload } from '../contract/delivery.js';
 import type { PublicPlaces } from '../contract/job.js';
 import { webhookUrlProblem } from '../contract/read-url.js';
@@ -99,13 +100,19 @@ async function attempt(
   due: DueDelivery,
   { signal, traceparent }: Sending,
 ): Promise<AttemptOutcome | null> {
-  const body = JSON.stringify(toWebhookPayload(due.job, due, deps.places));
+  const { told } = due;
+  const body = JSON.stringify(
+    told.kind === 'job'
+      ? toWebhookPayload(told.job, due, deps.places)
+      : toBatchPayload(told.batch, { ...due, event: told.event }),
+  );
   const headers = {
     ...(traceparent === null ? {} : { traceparent }),
     [SIGNATURE_HEADER]: sign(due.secret, body, (deps.wallNow ?? deps.now)()),
   };
-  const { url, attempt: nth, maxAttempts, deliveryId, job } = due;
-  const requester = { job_id: job.id, account: job.accountId };
+  const { url, attempt: nth, maxAttempts, deliveryId, jobId } = due;
+  const { accountId: account } = told.kind === 'job' ? told.job : told.batch;
+  const requester = { job_id: jobId, account };
   return await attemptPost(deps, { url, body, headers, attempt: nth, maxAttempts, deliveryId, requester }, signal);
 }
 

@@ -600,6 +600,7 @@ describe('a sweep', () => {
       maxStorageBytes: 1e9,
       onEnded: () => {},
       onRequeued: () => {},
+      clearBatches: async () => {},
       own,
     };
     return { ...rules, store, artifacts: storage, log: silentLog(), now, cautiousNow: now };

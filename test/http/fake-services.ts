@@ -172,6 +172,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
     },
     waitForJob: async (job) => job,
     removeJob: async () => null,
+    batches: { submit: () => Promise.reject(new Error('there are no batches here')), remove: async () => false },
     onDeliveryDue: () => undefined,
     watches: () => Promise.reject(new Error('there are no watches here')),
     templates: { find: async () => null } as unknown as AppServices['templates'],

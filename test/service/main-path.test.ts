@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ofFile } from '../fixtures/of-file.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startService } from '../fixtures/start-service.js';
+import { unzipped } from '../fixtures/unzipped.js';
 import { startReceiver } from '../fixtures/webhook-receiver.js';
 import { callApi } from '../trials/call-api.js';
 
@@ -96,6 +97,55 @@ describe('the main path', () => {
     expect((await remove(jobId)).body.data).toEqual({ id: jobId, removed: true, canceled: false });
     expect((await fetch(kept.body.data.cdn_url)).status).toBe(410);
     expect((await service.get(`/v1/jobs/${jobId}`)).status).toBe(404);
+  });
+
+  it('captures a batch, tells its end once, and sends its pictures as a zip file', async () => {
+    const call = (method: string, path: string, body?: unknown, headers = {}) =>
+      callApi(`${service.url}/v1/batches${path}`, service.key, { method, body: JSON.stringify(body), headers });
+    const wish = { format: 'png', cache_ttl: 0, ...SMALL };
+    const requests = [
+      { url: site.url('/article'), ...wish },
+      { url: site.url('/status/500'), ...wish },
+      { html: '<h1>Both</h1>', captures: [{ name: 'view' }, { name: 'title', selector: 'h1' }], ...wish },
+    ];
+    const bad = [{ ...requests[0], webhook: {} }, { ...requests[0], widht: 3 }, { url: 'http://10.0.0.1/' }, 7];
+    for (const [at, wrong] of bad.entries()) {
+      const { status, body } = await call('POST', '', { requests: [...requests, wrong] });
+      expect([at, status]).toEqual([at, 400]);
+      expect(body.error.details.issues[0].path).toMatch(/^requests\.3/);
+    }
+    expect((await service.get('/v1/usage')).body.data.reserved).toBe(0);
+    const webhook = { url: hooks.url('/batch'), secret: 's'.repeat(16) };
+    const key = { 'idempotency-key': 'batch-1' };
+    const accepted = await call('POST', '', { requests, webhook }, key);
+    const { id } = accepted.body.data;
+    expect(accepted).toMatchObject({ status: 202, body: { data: { state: 'active', counts: { total: 3 } } } });
+    expect((await call('POST', '', { requests, webhook }, key)).body.data.id).toBe(id);
+    const isEnd = ({ path }: { path: string }) => path === '/batch';
+    for (let seen = 0; !hooks.requests.some(isEnd); ) seen = (await hooks.received(seen + 1)).length;
+    const counts = { total: 3, waiting: 0, active: 0, completed: 2, failed: 1, canceled: 0 };
+    const told = hooks.requests.filter(isEnd).map(({ payload }) => payload);
+    expect(told).toMatchObject([{ event: 'batch.completed', batch: { id, state: 'completed', counts } }]);
+    const { data } = (await call('GET', `/${id}?limit=2`)).body;
+    expect(data).toMatchObject({ state: 'completed', counts, captures: [{ index: 1, state: 'failed' }, { index: 0 }] });
+    const rest = (await call('GET', `/${id}?limit=2&cursor=${data.next_cursor}`)).body.data;
+    expect(rest).toMatchObject({ captures: [{ index: 2 }], next_cursor: null });
+    const zip = await fetch(`${service.url}${data.pictures_url}`, {
+      headers: { authorization: `Bearer ${service.key}` },
+    });
+    const files = unzipped(Buffer.from(await zip.arrayBuffer()));
+    const names = [
+      /^0001-127\.0\.0\.2-\d+-article\.png$/,
+      /^0003-about-html-view\.png$/,
+      /^0003-about-html-title\.png$/,
+    ];
+    expect(Object.keys(files)).toEqual(names.map((name) => expect.stringMatching(name)));
+    for (const content of Object.values(files)) expect((await sharp(content).metadata()).format).toBe('png');
+    const job = data.captures[1];
+    expect((await call('DELETE', `/${id}`)).body.data).toEqual({ id, removed: true });
+    expect((await fetch(job.result.data.cdn_url)).status).toBe(410);
+    for (const path of [`/${id}`, `/${id}/pictures.zip`, '/bat_1']) expect((await call('GET', path)).status).toBe(404);
+    expect((await service.get(`/v1/jobs/${job.id}`)).status).toBe(404);
   });
 
   it('drains: refuses new submissions, and keeps accepted ones', async () => {

@@ -103,6 +103,7 @@ describe('a claim', () => {
       workerId: 'host-1-3',
       firstClaimedAt: NOON + 7,
       dueAt: null,
+      isOfBatch: false,
     });
     expect(await store.findJob(job.id)).toMatchObject({ state: 'active', attemptsMade: 1, result: null });
   });

@@ -290,6 +290,15 @@ async function heaviest(isShort: boolean): Promise<Bodies> {
   return {
     '/v1/screenshot': [small, values, ...long],
     '/v1/compare': comparisons,
+    '/v1/batches': [
+      {
+        told: 'a thousand captures',
+        body: () =>
+          JSON.stringify({
+            requests: Array.from({ length: 1_000 }, (_, at) => ({ html: `<p>${'word '.repeat(800)}${at}` })),
+          }),
+      },
+    ],
     ...Object.fromEntries(
       ['/v1/jobs/:id/webhook/redeliver', '/v1/watches', ...WATCH_PATHS.map((path) => `/v1/watches/:id${path}`)].map(
         (path) => [path, [plain]],

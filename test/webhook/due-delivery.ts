@@ -1,12 +1,14 @@
+import type { JobSnapshot } from '../../src/contract/job.js';
 import type { AttemptOutcome, DueDelivery } from '../../src/store/store.js';
 import { aCompletedJob } from '../http/fake-services.js';
 
 export const SECRET = 'whsec_0123456789abcdef';
 
 /** A delivery that is due for the first time. */
-export function aDueDelivery(given: Partial<DueDelivery> = {}): DueDelivery {
+export function aDueDelivery(given: Partial<DueDelivery> & { job?: JobSnapshot } = {}) {
   const { job = aCompletedJob(), url = 'https://example.com/hook' } = given;
-  const place = { deliveryId: 'dlv_1', jobId: job.id, url, secret: SECRET, job, traceparent: null };
+  const told = { kind: 'job' as const, job };
+  const place = { deliveryId: 'dlv_1', jobId: job.id, url, secret: SECRET, job, told, traceparent: null };
   return { ...place, generation: 1, attempt: 1, maxAttempts: 5, ...given };
 }
 

@@ -19,6 +19,7 @@ import { failureOf, refuseOtherMethods } from '../guard.js';
 import { refuseForeignPage } from '../own-site.js';
 import { ARTIFACT_NAME, openArtifact, sendArtifact } from '../send-artifact.js';
 import { accountsPage, createAccount, setQuota } from './accounts.js';
+import { batchesPage, batchPage, removeBatchOfForm } from './batches.js';
 import { capturePage, previewPicture, showSnippets, takePicture } from './capture.js';
 import { comparePage, compareTwo } from './compare.js';
 import { ErrorNotice } from './components.js';
@@ -55,6 +56,9 @@ export const PLACES: Record<string, { GET?: Step; POST?: Step }> = {
   watches: { GET: page(watchesPage) },
   watch: { GET: page((visit) => watchPage(visit)), POST: form(actOnWatch) },
   'watch-form': { GET: page(watchFormPage), POST: form(sendWatchForm) },
+  batches: { GET: page(batchesPage) },
+  batch: { GET: page(batchPage) },
+  'remove-batch': { POST: form(removeBatchOfForm) },
   jobs: { GET: page(jobsPage) },
   job: { GET: page(jobPage) },
   redeliver: { POST: form(redeliverJob) },

@@ -43,6 +43,7 @@ export const SECTIONS = {
   compare: 'Compare',
   watches: 'Watches',
   jobs: 'Jobs',
+  batches: 'Batches',
   keys: 'Keys',
   accounts: 'Accounts',
   system: 'System',

@@ -183,11 +183,16 @@ async function refuse(
   return refuseOverLinksLimit(job, { limit, used: used + reserved });
 }
 
-/** Charges credits for which there is no job. Locks the account as `refuse` does. */
+/** Refuses credits that the quota does not cover. Locks the account as `refuse` does. */
+export async function refuseSum(queries: Queries, order: Charge): Promise<QuotaExceeded | null> {
+  const quota = (await queries.one<{ quota: number | null }>(LOCKED_QUOTA, [order.accountId]))?.quota ?? null;
+  return quota === null ? null : refuseOverQuota(order, { quota, ...(await sumsOf(queries, order, null)) });
+}
+
+/** Charges credits for which there is no job. */
 export async function charge(queries: Queries, order: Charge): Promise<QuotaExceeded | null> {
   const { accountId, price, enqueuedAt } = order;
-  const quota = (await queries.one<{ quota: number | null }>(LOCKED_QUOTA, [accountId]))?.quota ?? null;
-  const refusal = quota === null ? null : refuseOverQuota(order, { quota, ...(await sumsOf(queries, order, null)) });
+  const refusal = await refuseSum(queries, order);
   if (refusal !== null) return refusal;
   await queries.run(`INSERT INTO tallies (account_id, period, name, settled) VALUES ($1, $2, '', $3)`, [
     accountId,
@@ -208,7 +213,7 @@ interface Standing {
 
 async function standingOf(queries: Queries, accountId: string, atMost: number): Promise<Standing> {
   const found = await queries.one<Standing>(
-    `SELECT quota, (SELECT count(*) FROM (SELECT 1 FROM queue_entries LIMIT $2) queued)
+    `SELECT quota, (SELECT count(*) FROM (SELECT 1 FROM queue_entries WHERE lane < 2 LIMIT $2) queued)
         + (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE leader_id IS NOT NULL LIMIT $2) followers) AS waiting
       FROM accounts WHERE id = $1`,
     [accountId, atMost],
@@ -242,7 +247,10 @@ async function enter(queries: Queries, vault: Vault, entry: Entry): Promise<Acce
 }
 
 /** Gives all accounts an equal start if nothing is queued or running. An account that was idle starts at the tag of the latest claim. */
-async function joinTurns(queries: Queries, { accountId, enqueuedAt }: NewJob): Promise<void> {
+export async function joinTurns(
+  queries: Queries,
+  { accountId, enqueuedAt }: Pick<NewJob, 'accountId' | 'enqueuedAt'>,
+): Promise<void> {
   await queries.run(
     `WITH raised AS (UPDATE queue SET turn = latest.tag FROM (SELECT max(tag) AS tag FROM turns) latest
         WHERE turn < latest.tag AND NOT EXISTS (SELECT 1 FROM jobs WHERE ended_at IS NULL AND leader_id IS NULL) RETURNING turn),

@@ -58,6 +58,8 @@ export const LOCKS = {
   deliveryClaim: 6,
   sweep: 7,
   firstKey: 8,
+  /** Held by a batch while it is accepted, so that all together exceed no limit. */
+  batches: 9,
 } as const;
 
 /** Condition that some connection holds the lock of a row of `nodes`. */

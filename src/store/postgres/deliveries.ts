@@ -1,4 +1,5 @@
 import type { DeliveryStatus } from '../../contract/delivery.js';
+import { BATCH_BY_ID, type BatchRow } from '../batches.js';
 import { type DeliveryRow, type FoundJob, JOB_BY_ID, type Queries } from '../rows.js';
 import {
   attemptFields,
@@ -57,7 +58,11 @@ export async function claimNextDelivery(
     if ((await nextReceiver(database, claim)) === null) return null;
     const row = await database.transaction((queries) => claimRow(queries, claim));
     if (row === null) return null;
-    const due = toDueDelivery(vault, row, await database.one<FoundJob>(JOB_BY_ID, [row.jobId]));
+    const [job, batch] = await Promise.all([
+      database.one<FoundJob>(JOB_BY_ID, [row.jobId]),
+      database.one<BatchRow>(BATCH_BY_ID, [row.jobId]),
+    ]);
+    const due = toDueDelivery(vault, row, { job, batch });
     if (due !== null) return due;
     await recordAttempt(database, { ...row, attempt: row.attempts + 1 }, UNSIGNABLE, claim.now);
   }
@@ -140,7 +145,7 @@ async function claimRow(queries: Queries, claim: DeliveryClaim & { nodeId: strin
     `UPDATE deliveries SET claimed_until = $3::bigint, node_id = $4
       WHERE job_id = (SELECT job_id FROM deliveries WHERE account_id = $1 AND origin = $2 AND due_at <= $5 AND claimed_until IS NULL
         ORDER BY due_at LIMIT 1 FOR UPDATE)
-      RETURNING job_id, delivery_id, generation, attempts, max_attempts, url, secret`,
+      RETURNING job_id, delivery_id, event, generation, attempts, max_attempts, url, secret`,
     [receiver.accountId, receiver.origin, claim.now + claim.leaseMs, claim.nodeId, claim.now],
   );
 }

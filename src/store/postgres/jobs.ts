@@ -31,7 +31,7 @@ import { type Database, HAS_LOCK, LOCKS, RELAXED } from './connect.js';
 
 /**
  * Claims the next jobs: each from the account whose turn it is, synchronous before asynchronous, first in, first out (decisions.md, Jobs),
- * by the function `stillframe_claim` of drizzle-pg/0000_tables.sql. Claims that a crash of the database forgets are made again.
+ * by the function `stillframe_claim_jobs` of drizzle-pg/. Claims that a crash of the database forgets are made again.
  */
 export async function claimNextJobs(
   database: Database,
@@ -166,14 +166,15 @@ function claimRows(database: Database, claims: readonly JobClaim[], nodeId: stri
   return database.all<ClaimedRow>(
     `SELECT job_id AS id, account AS account_id, request AS request_id, job_mode AS mode, attempt - 1 AS attempts_made,
         budget AS attempt_budget, enqueued AS enqueued_at, first_claimed AS first_claimed_at, due AS due_at, trace AS traceparent,
-        order_sealed AS sealed
-      FROM ${RELAXED}, stillframe_claim($1, $2, $3, $4, $5)`,
+        order_sealed AS sealed, batch AS batch_id
+      FROM ${RELAXED}, stillframe_claim_jobs($1, $2, $3, $4, $5, $6)`,
     [
       first?.now,
       first?.leaseMs,
       claims.map(({ workerId }) => workerId),
       nodeId,
       claims.map(({ keptSlot = false }) => keptSlot),
+      claims.map(({ takesBatches = true }) => takesBatches),
     ],
   );
 }
@@ -277,7 +278,7 @@ async function pullForward(database: Database, now: number, horizon: number): Pr
 }
 
 /** Lane of a queue entry, from the lane of its job. */
-export const LANE = `CASE lane WHEN 'prioritized' THEN 0 ELSE 1 END`;
+export const LANE = `CASE WHEN lane = 'prioritized' THEN 0 WHEN batch_id IS NULL THEN 1 ELSE 2 END`;
 /** Prefix of the name under which `tallies` counts the credits of a key's links; the id of the key follows it. */
 export const LINK_SUM = 'link/';
 
@@ -296,7 +297,7 @@ export interface ClaimEnd {
 }
 
 /** The fields that describe a job that a statement has ended. */
-export type EndedRow = Pick<JobRow, 'id' | 'url' | 'accountId' | 'requestId' | 'claimedAt' | 'bookedMs'> & {
+export type EndedRow = Pick<JobRow, 'id' | 'url' | 'accountId' | 'requestId' | 'claimedAt' | 'bookedMs' | 'batchId'> & {
   state: 'completed' | 'failed';
   hasWebhook: boolean;
 };
@@ -419,12 +420,13 @@ function columnsOf(rows: readonly Values[]): unknown[] {
   return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]));
 }
 
-const ENDED_COLUMNS = 'job.id, job.url, job.account_id, job.request_id, job.state, job.claimed_at, job.booked_ms';
+const ENDED_COLUMNS =
+  'job.id, job.url, job.account_id, job.request_id, job.state, job.claimed_at, job.booked_ms, job.batch_id';
 
 const CLAIMED = `jobs.id = given.id AND worker_id = given.worker AND attempts_made = given.attempt AND state = 'active'`;
 
 /** Columns for `RETURNING` that `concluding` needs of a job, besides `period`, `outcome` and `bytes`. */
-const ENDED = 'jobs.id, jobs.url, seq, jobs.account_id, request_id, state, claimed_at, booked_ms, ended_at';
+const ENDED = 'jobs.id, jobs.url, seq, jobs.account_id, request_id, state, claimed_at, booked_ms, ended_at, batch_id';
 
 const SET_COMPLETED = `UPDATE jobs SET state = 'completed', data = given.own, ended_at = given.now,
       rendered_at = CASE WHEN given.facts <> '' THEN given.now END, artifact_name = given.name, progress = 100, lease_expires_at = NULL, node_id = NULL
@@ -575,7 +577,7 @@ function continueFollowers(database: Database, leader: JobRow): Promise<boolean>
   });
 }
 
-const QUEUE_FOLLOWER = `WITH job AS (UPDATE jobs SET leader_id = NULL WHERE id = $1 RETURNING seq, account_id, lane)
+const QUEUE_FOLLOWER = `WITH job AS (UPDATE jobs SET leader_id = NULL WHERE id = $1 RETURNING seq, account_id, lane, batch_id)
   INSERT INTO queue_entries (seq, account_id, lane) SELECT seq, account_id, ${LANE} FROM job`;
 
 /** Gives an asynchronous job the priority of a synchronous one. An entry that is being claimed needs none. */

@@ -6,15 +6,17 @@ import { LRUCache } from 'lru-cache';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { Log } from '../../log.js';
 import { consoleSteps, renewKey } from '../accounts.js';
+import { batchSteps } from '../batches.js';
 import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
 import type { RunTogether } from '../rows.js';
-import type { Claim, DeliveryStore, EndedJob, EngineStore, JobStore, NodeFacts, Store } from '../store.js';
+import type { BatchStore, Claim, DeliveryStore, EndedJob, EngineStore, JobStore, NodeFacts, Store } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { templateSteps } from '../templates.js';
 import { markOf, openOrders, recognizes, type Vault, vaultOf } from '../vault.js';
 import { watchSteps } from '../watches.js';
 import { accept, cachedArtifacts, findLinkAnswer } from './accept.js';
 import { Batch } from './batch.js';
+import { acceptBatch, completeBatches, removeBatch } from './batches.js';
 import { type Database, migrate, openDatabase } from './connect.js';
 import { claimNextDelivery, findDelivery, nextDeliveryDueAt, recordAttempt, redeliver } from './deliveries.js';
 import {
@@ -60,6 +62,7 @@ interface Engine {
   notifier: Notifier;
   /** Id in the rows of claims. */
   nodeId: string;
+  now(): number;
   /** Other nodes, as this one has seen them. */
   others: Pick<ClusterNode, 'lost' | 'alive'>;
   log: Log;
@@ -90,6 +93,7 @@ async function open(options: PostgresStoreOptions): Promise<Store> {
       database,
       vault,
       nodeId: node?.id ?? 'none',
+      now: node?.now ?? Date.now,
       others: node ?? { lost: () => [], alive: () => [] },
       log,
       notifier: new Notifier((payloads) => database.run(NOTIFY, [payloads])),
@@ -98,6 +102,7 @@ async function open(options: PostgresStoreOptions): Promise<Store> {
       ...accountsAndKeys(database, vault),
       ...jobSteps(engine),
       ...jobLookUps(database, (seqs) => jobsBySeqs(database, seqs)),
+      ...batchStepsOf(engine),
       ...deliverySteps(engine),
       ...retentionSteps(database),
       ...consoleSteps(database, togetherIn(database)),
@@ -121,8 +126,11 @@ function togetherIn(database: Database): RunTogether {
 }
 
 function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
-  const { database, vault, notifier, nodeId, others, log } = engine;
-  const notifyEnded = (ended: EndedJob[]): EndedJob[] => {
+  const { database, vault, notifier, nodeId, others, log, now: nowOf } = engine;
+  const notifyEnded = async (ended: EndedJob[], now = nowOf()): Promise<EndedJob[]> => {
+    // The sweep completes it if this fails.
+    if (ended.some(({ isOfBatch }) => isOfBatch) && (await completeBatches(database, now).catch(() => false)))
+      notifier.add({ kind: 'due' });
     for (const job of ended) {
       notifier.add({ kind: 'ended', jobId: job.id });
       if (job.hasWebhook) notifier.add({ kind: 'due' });
@@ -137,7 +145,10 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
   const end = async (held: Claim, ending: Ending): Promise<EndedJob[]> => {
     const key = `${held.id} ${held.workerId} ${held.attempt}`;
     try {
-      return notifyEnded(await ends[ending.state].add({ held, ending, mayHaveEnded: unsure.delete(key) }));
+      return await notifyEnded(
+        await ends[ending.state].add({ held, ending, mayHaveEnded: unsure.delete(key) }),
+        ending.now,
+      );
     } catch (error) {
       if (error instanceof CaptureError) unsure.set(key, true);
       throw error;
@@ -159,13 +170,13 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
     fail: (claim, error, now) => end(claim, { state: 'failed', error: JSON.stringify(error), now }),
     endFollowers: async (leaderId) => {
       const ended = await endFollowers(database, leaderId);
-      return ended === null ? null : notifyEnded(ended);
+      return ended === null ? null : await notifyEnded(ended);
     },
     endedLeaders: () => endedLeaders(database),
     async removeJob(id, keyId, now) {
       const removed = await removeJob(database, id, keyId, now);
       if (removed?.canceled != null) {
-        notifyEnded([removed.canceled]);
+        await notifyEnded([removed.canceled], now);
         notifier.add({ kind: 'canceled', jobId: id });
         if (removed.canceled.isFollowed) notifier.add({ kind: 'queued' });
       }
@@ -179,9 +190,10 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
         { nodeId, lost: others.lost(), alive: others.alive() },
         recovery,
       );
-      notifyEnded(ended);
+      await notifyEnded(ended, recovery.now);
       if (requeued > 0) notifier.add({ kind: 'queued' });
       for (const error of failures) log.error({ err: error }, 'a job could not be recovered; it is tried again');
+      await completeBatches(database, recovery.now);
       await rollUp(database);
       return { requeued, ended };
     },
@@ -208,6 +220,25 @@ function claimer({ database, vault, nodeId }: Engine): JobStore['claimNextJobs']
       for (const { workerId } of claims) unsure.add(workerId);
       throw error;
     }
+  };
+}
+
+function batchStepsOf({ database, vault, notifier }: Engine): BatchStore {
+  return {
+    ...batchSteps(database),
+    async acceptBatch(batch, jobs, rules) {
+      const acceptance = await acceptBatch(database, vault, { batch, jobs, rules });
+      if (acceptance.kind === 'accepted') notifier.add({ kind: 'queued' });
+      return acceptance;
+    },
+    async completeBatches(now) {
+      if (await completeBatches(database, now)) notifier.add({ kind: 'due' });
+    },
+    async removeBatch(id, keyId, now) {
+      const removed = await removeBatch(database, id, keyId, now);
+      if (removed) notifier.add({ kind: 'due' });
+      return removed;
+    },
   };
 }
 

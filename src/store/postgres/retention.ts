@@ -193,7 +193,8 @@ async function deleteSlice(database: Database, before: number, limit: number): P
             AND NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.job_id = job.id AND deliveries.state = 'pending')
             AND NOT EXISTS (SELECT 1 FROM jobs follower WHERE follower.leader_id = job.id)
           ORDER BY job.ended_at, job.seq LIMIT $2 FOR UPDATE OF job SKIP LOCKED)
-      RETURNING account_id, state, artifact_name),
+      RETURNING id, account_id, state, artifact_name),
+     dropped AS (DELETE FROM deliveries USING removed WHERE deliveries.job_id = removed.id),
      counted AS (INSERT INTO tallies (account_id, period, name, jobs)
       SELECT account_id, '', 'deleted/' || state, -count(*) FROM removed GROUP BY account_id, state)
      SELECT artifact_name FROM removed`,

@@ -1,8 +1,9 @@
 /** Decisions about webhook deliveries and their receivers. */
 import type { WebhookOptions } from '../../contract/capture-request.js';
 import { newId } from '../../contract/ids.js';
+import { type BatchRow, toBatch } from '../batches.js';
 import { type DeliveryRow, type FoundJob, toSnapshot } from '../rows.js';
-import type { AttemptOutcome, DueDelivery } from '../store.js';
+import type { AttemptOutcome, DueDelivery, ToldEnd } from '../store.js';
 import { openOrNull, placeOf, type Vault } from '../vault.js';
 
 /** A delivery fails this long after its event, even if attempts are left, so that a dead receiver's backlog ends. */
@@ -34,15 +35,20 @@ export function newDelivery(vault: Vault, jobId: string, { webhook, now }: { web
 
 type ClaimedRow = Pick<
   DeliveryRow,
-  'jobId' | 'deliveryId' | 'generation' | 'attempts' | 'maxAttempts' | 'url' | 'secret'
+  'jobId' | 'deliveryId' | 'event' | 'generation' | 'attempts' | 'maxAttempts' | 'url' | 'secret'
 >;
 
 /** Returns what an attempt needs; null if it cannot be signed. */
-export function toDueDelivery(vault: Vault, row: ClaimedRow, job: FoundJob | null): DueDelivery | null {
+export function toDueDelivery(
+  vault: Vault,
+  row: ClaimedRow,
+  { job, batch }: { job: FoundJob | null; batch: BatchRow | null },
+): DueDelivery | null {
   const { jobId, deliveryId, generation, maxAttempts, url } = row;
   const secret = openOrNull(vault, row.secret, placeOf.webhook(jobId));
-  if (secret === null || job === null) return null;
-  const { traceparent } = job;
+  const told = toldOf(row, job, batch);
+  if (secret === null || told === null) return null;
+  const traceparent = job?.traceparent ?? null;
   return {
     deliveryId,
     jobId,
@@ -51,9 +57,15 @@ export function toDueDelivery(vault: Vault, row: ClaimedRow, job: FoundJob | nul
     maxAttempts,
     url,
     secret,
-    job: toSnapshot(job),
+    told,
     traceparent,
   };
+}
+
+function toldOf({ event }: ClaimedRow, job: FoundJob | null, batch: BatchRow | null): ToldEnd | null {
+  if (job !== null) return { kind: 'job', job: toSnapshot(job) };
+  if (batch === null || (event !== 'batch.completed' && event !== 'batch.canceled')) return null;
+  return { kind: 'batch', batch: toBatch(batch), event };
 }
 
 /** Returns the fields that an attempt changes, in the order of SET_ATTEMPT. */

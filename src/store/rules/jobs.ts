@@ -156,6 +156,7 @@ type Claimable = Pick<
   | 'firstClaimedAt'
   | 'dueAt'
   | 'traceparent'
+  | 'batchId'
 >;
 
 export function toClaimedJob(
@@ -178,6 +179,7 @@ export function toClaimedJob(
     claimedAt: now,
     attempt: job.attemptsMade + 1,
     firstClaimedAt: job.firstClaimedAt ?? now,
+    isOfBatch: job.batchId !== null,
   };
 }
 
@@ -203,9 +205,10 @@ export function outcomeOf(state: 'completed' | 'failed', error: string | null): 
 }
 
 export function toEnded(
-  job: Pick<EndedJob, 'id' | 'url' | 'requestId' | 'accountId'>,
+  job: Pick<EndedJob, 'id' | 'url' | 'requestId' | 'accountId'> & Pick<JobRow, 'batchId'>,
   { state, hasWebhook }: Pick<EndedJob, 'state' | 'hasWebhook'>,
 ): EndedJob {
   const { id, url, requestId, accountId } = job;
-  return { id, url, requestId, accountId, state, hasWebhook, isFollowed: false };
+  const ended = { id, url, requestId, accountId, state, hasWebhook, isFollowed: false };
+  return job.batchId === null ? ended : { ...ended, isOfBatch: true };
 }

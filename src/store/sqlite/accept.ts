@@ -30,7 +30,7 @@ import type { Acceptance, AcceptRules, LinkAnswer, LinkRequest, NewJob } from '.
 import { sealOrder, type Vault } from '../vault.js';
 import type { Sql } from './connection.js';
 import { announceDelivery, insertDelivery } from './deliveries.js';
-import { book, countOutcome, countWaiting, isPaused, standingOf } from './ledger.js';
+import { book, countBatched, countOutcome, countWaiting, isPaused, standingOf } from './ledger.js';
 import { joinTurns } from './turns.js';
 
 interface FoundSource extends Source {
@@ -96,7 +96,7 @@ function findSource(sql: Sql, job: NewJob, { digests, rules }: { digests: Digest
   return { kept, leaderId };
 }
 
-function findKept(
+export function findKept(
   sql: Sql,
   job: NewJob,
   rules: { cacheDigest: string | null; missing: string | null },
@@ -116,7 +116,10 @@ function findForLink(sql: Sql, { mode, options }: NewJob, { kept, leaderId }: Fo
 }
 
 function refuse(sql: Sql, job: NewJob, { source, rules }: { source: Source; rules: AcceptRules }): Acceptance | null {
-  const full = refuseWhenFull(source, { waiting: countWaiting(sql), maxQueue: rules.maxQueue });
+  const all = countWaiting(sql);
+  // Captures of batches have a limit of their own.
+  const waiting = all < rules.maxQueue ? all : all - countBatched(sql);
+  const full = refuseWhenFull(source, { waiting, maxQueue: rules.maxQueue });
   if (full !== null) return full;
   const standing = standingOf(sql, job);
   const { linksLimit: limit, linksUsed: used } = standing;
@@ -130,7 +133,8 @@ interface Entry {
   source: FoundSource;
 }
 
-function enter(sql: Sql, vault: Vault, { job, rules, digests, source }: Entry): Acceptance {
+/** Inserts a job with its credits, and with its order or the picture that answers it. */
+export function enter(sql: Sql, vault: Vault, { job, rules, digests, source }: Entry): Acceptance {
   const { kept, leaderId } = source;
   const row = newJobRow(job, digests, source);
   if (kept === null && leaderId === null) joinTurns(sql, job.accountId, job.enqueuedAt);
@@ -150,11 +154,11 @@ function enter(sql: Sql, vault: Vault, { job, rules, digests, source }: Entry): 
 
 const INSERTED = `id, account_id, key_id, request_id, mode, state, lane, idempotency_key, identity_digest, cache_digest, timeout_ms, leader_id,
   attempts_made, attempt_budget, enqueued_at, due_at, first_claimed_at, claimed_at, booked_ms, lease_expires_at, worker_id, progress,
-  webhook_url, ended_at, rendered_at, artifact_name, data, error, traceparent, url, removed_at`;
+  webhook_url, ended_at, rendered_at, artifact_name, data, error, traceparent, url, removed_at, batch_id, batch_index`;
 /** Its parameters are the fields of `newJobRow`, in their order. */
 const INSERT_JOB = `INSERT INTO jobs (${INSERTED}) VALUES (${INSERTED.split(',').map((_, i) => `$${i + 1}`)})`;
 
-function insertJob(sql: Sql, row: Omit<JobRow, 'seq'>): void {
+export function insertJob(sql: Sql, row: Omit<JobRow, 'seq'>): void {
   sql.run(INSERT_JOB, Object.values(row));
 }
 

@@ -1,7 +1,9 @@
 /** Webhook deliveries. Each function that writes runs inside the caller's transaction. */
+import type { BatchEvent } from '../../contract/batch.js';
 import type { WebhookOptions } from '../../contract/capture-request.js';
 import type { DeliveryStatus } from '../../contract/delivery.js';
 import type { WebhookEvent } from '../../contract/job.js';
+import { BATCH_BY_ID, type BatchRow } from '../batches.js';
 import { type DeliveryRow, type FoundJob, JOB_BY_ID } from '../rows.js';
 import {
   attemptFields,
@@ -30,7 +32,11 @@ export const dueAt = (time: string) =>
 export function insertDelivery(
   sql: Sql,
   vault: Vault,
-  { job, webhook, maxAttempts }: { job: NewJob; webhook: WebhookOptions; maxAttempts: number },
+  {
+    job,
+    webhook,
+    maxAttempts,
+  }: { job: Pick<NewJob, 'id' | 'accountId' | 'enqueuedAt'>; webhook: WebhookOptions; maxAttempts: number },
 ): void {
   const { deliveryId, url, origin, secret } = newDelivery(vault, job.id, { webhook, now: job.enqueuedAt });
   sql.run(
@@ -44,7 +50,7 @@ export function insertDelivery(
 export function announceDelivery(
   sql: Sql,
   jobId: string,
-  { event, now }: { event: WebhookEvent; now: number },
+  { event, now }: { event: WebhookEvent | BatchEvent; now: number },
 ): boolean {
   const receiver = sql.one<ReceiverKey>(
     `UPDATE deliveries SET event = $2, ${dueAt('$3')} WHERE job_id = $1 AND event IS NULL RETURNING account_id, origin`,
@@ -71,7 +77,10 @@ export function claimNextDelivery(
     );
     if (row === null) throw new Error(`no delivery to ${receiver.origin} was due as it was read`);
     refreshReceivers(sql, [receiver]);
-    const due = toDueDelivery(vault, row, sql.one<FoundJob>(JOB_BY_ID, [row.jobId]));
+    const due = toDueDelivery(vault, row, {
+      job: sql.one<FoundJob>(JOB_BY_ID, [row.jobId]),
+      batch: sql.one<BatchRow>(BATCH_BY_ID, [row.jobId]),
+    });
     if (due !== null) return due;
     recordAttempt(sql, { ...row, attempt: row.attempts + 1 }, { outcome: UNSIGNABLE, now: claim.now });
   }

@@ -15,14 +15,15 @@ import {
 import type { Claim, ClaimedJob, EndedJob, JobClaim, JobStore, OwnClaims } from '../store.js';
 import { openOrder, type Vault } from '../vault.js';
 import { findInFlight, findJob, promote } from './accept.js';
+import { completeBatches } from './batches.js';
 import type { Sql } from './connection.js';
 import { announceDelivery, type ReceiverKey, refreshReceivers } from './deliveries.js';
 import { countOutcome, endCredits, isPaused } from './ledger.js';
 import { accountsInTurn, bookTurn, correctTurn, isAnotherActive, refundTurn } from './turns.js';
 
 /**
- * Claims the next job: from the account whose turn it is (turns.ts), synchronous before asynchronous, first in, first out (decisions.md,
- * Jobs). Runs inside the caller's transaction.
+ * Claims the next job: from the account whose turn it is (turns.ts), synchronous before asynchronous before those of batches, first in,
+ * first out (decisions.md, Jobs). Runs inside the caller's transaction.
  */
 export function claimNextJob(sql: Sql, vault: Vault, claim: JobClaim): ClaimedJob | null {
   if (isPaused(sql)) return null;
@@ -38,15 +39,16 @@ export function claimNextJob(sql: Sql, vault: Vault, claim: JobClaim): ClaimedJo
   }
 }
 
-function nextInTurn(sql: Sql, { now, keptSlot = false }: JobClaim): JobRow | null {
+function nextInTurn(sql: Sql, { now, keptSlot = false, takesBatches = true }: JobClaim): JobRow | null {
   for (const accountId of accountsInTurn(sql)) {
     if (keptSlot && hasRunning(sql, accountId) && isAnotherActive(sql, accountId, now)) continue;
     // The index is named, since the planner has no statistics to choose it by. The index's own condition must be repeated literally.
     const job = sql.one<JobRow>(
       `SELECT ${JOB_COLUMNS} FROM jobs job INDEXED BY jobs_claimable
         WHERE account_id = $1 AND state IN ('waiting', 'prioritized', 'delayed') AND leader_id IS NULL AND (due_at IS NULL OR due_at <= $2)
-        ORDER BY lane, seq LIMIT 1`,
-      [accountId, now],
+          AND ($3 OR batch_id IS NULL OR lane = 'prioritized')
+        ORDER BY lane, (batch_id IS NOT NULL), seq LIMIT 1`,
+      [accountId, now, takesBatches ? 1 : 0],
     );
     if (job !== null) return job;
   }
@@ -297,6 +299,7 @@ export function endWithEffects(
   countOutcome(sql, row.accountId, periodOf(now), outcome ?? outcomeOf(state, error));
   endCredits(sql, row.id, state === 'completed' ? 'settled' : 'released');
   const hasWebhook = row.webhookUrl !== null && announceDelivery(sql, row.id, { event: eventOf(state), now });
+  if (row.batchId !== null) completeBatches(sql, now, row.batchId);
   return toEnded(row, { state, hasWebhook });
 }
 

@@ -41,10 +41,7 @@ export function book(
   state: 'pending' | 'settled',
 ): void {
   const period = periodOf(enqueuedAt);
-  sql.run(
-    `INSERT INTO reservations (job_id, account_id, period, credits, state, created_at, link_key_id) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [id, accountId, period, price, state, enqueuedAt, link ? keyId : null],
-  );
+  insertReservation(sql, { id, accountId, keyId, price, enqueuedAt, link }, state);
   addUse(sql, {
     accountId,
     period,
@@ -58,6 +55,28 @@ export function book(
     );
   }
   add(sql, `credits/${state}`, 1);
+}
+
+/** Inserts what a job costs into the ledger, without the sums. */
+export function insertReservation(
+  sql: Sql,
+  { id, accountId, keyId, price, enqueuedAt, link }: Pick<NewJob, 'id' | 'keyId' | 'link'> & Charge,
+  state: 'pending' | 'settled',
+): void {
+  sql.run(
+    `INSERT INTO reservations (job_id, account_id, period, credits, state, created_at, link_key_id) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [id, accountId, periodOf(enqueuedAt), price, state, enqueuedAt, link ? keyId : null],
+  );
+}
+
+/** Adds the reservations of some jobs to the sums. */
+export function addReserved(
+  sql: Sql,
+  { accountId, enqueuedAt }: Omit<Charge, 'price'>,
+  { credits, jobs }: { credits: number; jobs: number },
+): void {
+  addUse(sql, { accountId, period: periodOf(enqueuedAt), settled: 0, reserved: credits });
+  add(sql, 'credits/pending', jobs);
 }
 
 function addUse(sql: Sql, use: { accountId: string; period: string; settled: number; reserved: number }): void {
@@ -126,6 +145,16 @@ export function countQueued(sql: Sql): number {
 /** Counts waiting jobs, including followers of a shared render. */
 export function countWaiting(sql: Sql): number {
   return sumOf(sql, `'waiting', 'prioritized', 'delayed', 'waiting/following', 'prioritized/following'`);
+}
+
+/** Counts captures of batches that have not ended, of all accounts or of one. */
+export function countBatched(sql: Sql, accountId: string | null = null): number {
+  const found = sql.one<{ jobs: number }>(
+    `SELECT count(*) AS jobs FROM jobs INDEXED BY jobs_unfinished_of_batch
+      WHERE batch_id IS NOT NULL AND ended_at IS NULL AND ($1 IS NULL OR account_id = $1)`,
+    [accountId],
+  );
+  return found?.jobs ?? 0;
 }
 
 function sumOf(sql: Sql, names: string): number {

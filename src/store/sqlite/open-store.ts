@@ -4,6 +4,7 @@
  */
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { GAP_MS, type KeptClock } from '../../contract/kept-clock.js';
 import { periodOf } from '../../contract/pricing.js';
@@ -18,13 +19,15 @@ import {
   renewKey,
   toJobCounts,
 } from '../accounts.js';
+import { batchSteps } from '../batches.js';
 import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
 import { FOUND_JOB, type FoundJob, IS_HELD, ownData, type Queries, type RunTogether } from '../rows.js';
-import { toProgress } from '../rules/jobs.js';
+import { digestsOf, toProgress } from '../rules/jobs.js';
 import { ANNOUNCE_FILES, DUE_REMOVALS, dueValues, RECORDED_FILES } from '../rules/retention.js';
 import type {
   AccountStore,
   AccountUsage,
+  BatchStore,
   Claim,
   DeliveryStore,
   EngineStore,
@@ -36,9 +39,10 @@ import type {
 } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { templateSteps } from '../templates.js';
-import { markOf, openOrders, recognizes, type Vault, vaultOf } from '../vault.js';
+import { markOf, openOrders, recognizes, sealOrder, type Vault, vaultOf } from '../vault.js';
 import { watchSteps } from '../watches.js';
 import { accept, cachedArtifacts, findJob, findLinkAnswer } from './accept.js';
+import { acceptBatch, completeBatches, type PreparedJob, removeBatch } from './batches.js';
 import { Checkpoints } from './checkpoints.js';
 import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './connect.js';
 import { backup, Connection, migrate, outdatedAt, type Sql } from './connection.js';
@@ -71,6 +75,8 @@ const CLOCK_MARK = 'clock';
 /** Maximum age of the stored time. A write for each call would wear out a disk that has nothing else to do. */
 const KEPT_FOR_MS = 60_000;
 const CLOCK_ACCEPTED = 'accepted';
+/** Jobs of a batch that are encrypted in one turn of the event loop. */
+const PREPARED_AT_ONCE = 50;
 
 export interface StoreOptions {
   /** Created when it is missing. */
@@ -146,6 +152,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       ...jobLookUps(queriesOf({ ...engine, read: engine.readDurable }), (seqs) =>
         engine.readDurable(() => jobsBySeqs(connection, seqs)),
       ),
+      ...batchStepsOf(engine),
       ...deliverySteps(engine),
       ...retentionSteps(engine, checkpoints),
       ...engineSteps(engine, { checkpoints, logSync, file }),
@@ -284,6 +291,36 @@ function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobSto
     setQueuePaused: async (paused) =>
       void (await writer.run(() => sql.run('UPDATE queue SET paused = $1', [paused ? 1 : 0]))),
     queueStatus: () => read(() => queueStatus(sql)),
+  };
+}
+
+function batchStepsOf({ connection: sql, vault, writer, read, readDurable }: Engine): BatchStore {
+  const steps = batchSteps(queriesOf({ connection: sql, writer, read: readDurable }));
+  return {
+    ...steps,
+    async acceptBatch(batch, jobs, rules) {
+      const prepared: PreparedJob[] = [];
+      for (const job of jobs) {
+        prepared.push({ job, digests: digestsOf(vault, job), sealed: sealOrder(vault, job.id, job.options) });
+        if (prepared.length % PREPARED_AT_ONCE === 0) await nextTurn();
+      }
+      const refusal = await writer.run(() => acceptBatch(sql, vault, { batch, jobs: prepared, rules }));
+      if (refusal !== null) return refusal;
+      const accepted = await steps.findBatch(batch.id);
+      if (accepted === null) throw new Error(`batch ${batch.id} was not found after its acceptance`);
+      return { kind: 'accepted', batch: accepted };
+    },
+    completeBatches: async (now) => {
+      const due = await read(() => sql.one(`SELECT 1 FROM batches WHERE completed_at IS NULL LIMIT 1`));
+      if (due !== null) await writer.run(() => completeBatches(sql, now, ''));
+    },
+    removeBatch: (id, keyId, now) => writer.run(() => removeBatch(sql, id, keyId, now)),
+    async jobsToClear(limit, now) {
+      const due = await read(() =>
+        sql.one(`SELECT 1 FROM batches WHERE removed_at IS NOT NULL AND cleared_at IS NULL LIMIT 1`),
+      );
+      return due === null ? [] : await steps.jobsToClear(limit, now);
+    },
   };
 }
 

@@ -176,6 +176,7 @@ function deleteSlice(
   for (const { id, artifactName, isPending, ...place } of ended) {
     if (isPending === 1) continue;
     sql.run('DELETE FROM jobs WHERE id = $1', [id]);
+    sql.run('DELETE FROM deliveries WHERE job_id = $1', [id]);
     // The row of a deleted picture is kept as long as a job refers to it, so that requests get 410.
     if (artifactName !== null) forget(sql, artifactName);
     deleted++;
