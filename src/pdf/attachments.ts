@@ -1,8 +1,8 @@
 /** Files in a PDF, associated with the document as PDF/A-3 and PDF 2.0 have it. */
 import { createHash } from 'node:crypto';
-import { type PDF, PdfArray, PdfDict, PdfName, PdfNumber, type PdfRef, PdfString } from '@libpdf/core';
+import { deflateSync } from 'node:zlib';
+import { type PDF, PdfArray, PdfDict, PdfName, PdfNumber, type PdfRef, PdfStream, PdfString } from '@libpdf/core';
 import type { PdfAttachment } from '../contract/document-schema.js';
-import { packedStream } from './packed-stream.js';
 
 /** Adds files, which replace those of the same names. */
 export function attachFiles(pdf: PDF, files: readonly PdfAttachment[], modified: string): void {
@@ -29,18 +29,31 @@ function associatedFiles(pdf: PDF): PdfRef[] {
   return [...(list ?? [])].filter((item) => item.type === 'ref');
 }
 
+/** What is the same in each PDF that a file is attached to. */
+const prepared = new WeakMap<Uint8Array, { packed: Uint8Array; checksum: Buffer }>();
+
+function prepare(content: Uint8Array): { packed: Uint8Array; checksum: Buffer } {
+  const made = prepared.get(content) ?? {
+    packed: deflateSync(content),
+    checksum: createHash('md5').update(content).digest(),
+  };
+  prepared.set(content, made);
+  return made;
+}
+
 function fileSpec(
   pdf: PDF,
   { name, content, mimeType, relationship, description }: PdfAttachment,
   modified: string,
 ): PdfRef {
+  const { packed, checksum } = prepare(content);
   const params = PdfDict.of({
     Size: PdfNumber.of(content.length),
     ModDate: PdfString.fromString(modified),
-    CheckSum: PdfString.fromBytes(createHash('md5').update(content).digest()),
+    CheckSum: PdfString.fromBytes(checksum),
   });
   const entries = { Type: PdfName.of('EmbeddedFile'), Subtype: PdfName.of(mimeType), Params: params };
-  const file = pdf.register(packedStream(entries, content));
+  const file = pdf.register(PdfStream.fromDict({ ...entries, Filter: PdfName.of('FlateDecode') }, packed));
   return pdf.createDict({
     Type: PdfName.of('Filespec'),
     F: PdfString.fromString(name),

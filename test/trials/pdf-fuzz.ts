@@ -31,7 +31,7 @@ const REQUESTS = [
 ];
 
 /** @param options.mutations of small PDFs; `objects` of the largest hostile one */
-export async function run({ mutations = 10_000, seed = 0, objects = 1_000_000 } = {}): Promise<TrialResult> {
+export async function run({ mutations = 10_000, seed = 0, objects = 850_000 } = {}): Promise<TrialResult> {
   using dir = aTrialDir();
   await using meter = await buildProgram(new URL('loop-meter.ts', import.meta.url));
   const turns = join(dir.dataDir, 'turns');
