@@ -35,8 +35,8 @@ const SHARED_HOSTING =
 
 /** @returns {{hosts: Record<string, string[]>, rules: Record<string, string[]>}} */
 export function builtInRules() {
-  const hosts = { ads: new Set(), trackers: new Set(), chats: new Set(), cookies: new Set() };
-  const rules = { ads: [], trackers: [], chats: [], cookies: [] };
+  const hosts = { ads: new Set(), trackers: new Set(), chats: new Set(), cookies: new Set(), popups: new Set() };
+  const rules = { ads: [], trackers: [], chats: [], cookies: [], popups: [] };
   const owner = new Map();
   for (const [category, entries] of Object.entries(OWN)) {
     for (const entry of entries) {

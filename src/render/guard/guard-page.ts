@@ -133,7 +133,10 @@ export class PageGuard {
    */
   async closePopups(): Promise<number> {
     if (this.popups.length === 0) return 0;
-    const asked = this.session.world.call('popups.close', this.popups);
+    const asked = this.session.world.call('popups.close', {
+      kinds: this.popups,
+      listed: this.on.includes('popups'),
+    });
     const answer = await orElse(asked, { ms: POPUPS_MAX_MS, signal: this.session.lost }, null);
     const closed = closedSchema.safeParse(answer).data ?? [];
     for (const { kind, element, isClosed } of closed) {

@@ -72,7 +72,7 @@ export type BlockedRequest = (Refusal | CallersRule) & { url: string };
 /** Filters every request of a page, its frames and its workers before it leaves the browser. */
 export class Interception {
   /** The number of blocked requests by category. */
-  readonly blocked: Record<Category, number> = { ads: 0, trackers: 0, chats: 0, cookies: 0 };
+  readonly blocked: Record<Category, number> = { ads: 0, trackers: 0, chats: 0, cookies: 0, popups: 0 };
   /** The first requests that filter lists or the caller's own rules have blocked. */
   readonly firstBlocked: BlockedRequest[] = [];
   /** The document URL by frame, which decides what is third-party. */

@@ -28,8 +28,8 @@ export function report(): PageChanges {
   };
 }
 
-/** Examines only elements without a box, since there may be tens of thousands of rules. */
-function hiddenElements(): string[] {
+/** The names of elements that rules of lists hide. Examines only elements without a box, since there may be tens of thousands of rules. */
+export function hiddenElements(): string[] {
   const selectors = hidingRules();
   const found: string[] = [];
   const until = performance.now() + LOOK_MAX_MS;

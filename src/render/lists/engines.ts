@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { ENGINE_VERSION, FiltersEngine, NetworkFilter, Request, type RequestType } from '@ghostery/adblocker';
 import type { CaptureOptions } from '../../contract/capture-request.js';
+import { POPUP_KINDS } from '../../contract/popups.js';
 import options from './engine-options.json';
 
-/** The four categories, in the order in which a request is matched against them: the first match blocks it. */
-export const CATEGORIES = ['ads', 'trackers', 'chats', 'cookies'] as const;
+/** The categories, in the order in which a request is matched against them: the first match blocks it. */
+export const CATEGORIES = ['ads', 'trackers', 'chats', 'cookies', 'popups'] as const;
 export type Category = (typeof CATEGORIES)[number];
 
 /** The request option of each category. */
@@ -13,20 +14,24 @@ export const OPTION_OF = {
   trackers: 'block_trackers',
   chats: 'block_chats',
   cookies: 'block_cookie_banners',
+  popups: 'block_popups',
 } as const;
 const SWITCH_OF = {
   ads: 'blockAds',
   trackers: 'blockTrackers',
   chats: 'blockChats',
   cookies: 'blockCookieBanners',
+  popups: 'blockPopups',
 } as const;
 
-/** The categories that a capture blocks. */
+/** The categories that a capture blocks. Lists do not say of which kind a popup is, so they apply only to all kinds. */
 export function switchedOn(given: Pick<CaptureOptions, (typeof SWITCH_OF)[Category]>): Category[] {
-  return CATEGORIES.filter((category) => given[SWITCH_OF[category]]);
+  return CATEGORIES.filter((category) =>
+    category === 'popups' ? given.blockPopups.length === POPUP_KINDS.length : given[SWITCH_OF[category]],
+  );
 }
 
-/** Four engines, one per category. A set is never changed, only replaced. */
+/** Engines, one per category. A set is never changed, only replaced. */
 export type Engines = Readonly<Record<Category, FiltersEngine>> & {
   /** Ids of exceptions that hold within their own engine only: the built-in ones, which say whose a vendor is. Read at the first call. */
   ownExceptions(): ReadonlySet<number>;

@@ -50,6 +50,18 @@ const USUAL: readonly ListSource[] = [
     url: 'https://filters.adtidy.org/extension/ublock/filters/18.txt',
     packageId: 18,
   },
+  {
+    name: 'adguard-popups',
+    category: 'popups',
+    url: 'https://filters.adtidy.org/extension/ublock/filters/19.txt',
+    packageId: 19,
+  },
+  {
+    name: 'adguard-app-banners',
+    category: 'popups',
+    url: 'https://filters.adtidy.org/extension/ublock/filters/20.txt',
+    packageId: 20,
+  },
 ];
 
 /** The default lists. Given URLs replace the lists of their category. */

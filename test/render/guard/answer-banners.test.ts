@@ -455,6 +455,24 @@ describe.concurrent('popups', () => {
     expect(await opened(body)).toMatchObject({ told: '', isChanged: false });
   });
 
+  it('are hidden by a list as well, if all kinds are, and let the page scroll', async () => {
+    const url = `http://page.test/${++visits}`;
+    web.page(
+      url,
+      `<body style="overflow:hidden">${ARTICLE}<div class="promo-modal">Words that no rule of ours knows</div>`,
+    );
+    for (const wish of [true, ['newsletter']]) {
+      const lists = { popups: '##.promo-modal' };
+      await using visited = await visit(url, { block_popups: wish }, { lists });
+      await visited.guard.answerBanners(AbortSignal.timeout(20_000));
+      await visited.guard.closePopups();
+      expect(await visited.page.isVisible('.promo-modal')).toBe(wish !== true);
+      expect(await visited.page.evaluate(() => getComputedStyle(document.body).overflowY)).toBe(
+        wish === true ? 'auto' : 'hidden',
+      );
+    }
+  });
+
   it('are closed only if asked for, and no login that a step may have opened', async () => {
     const account = `${ARTICLE}${over(`<p>Create a free account</p><a href="/up">Sign up</a>${X}`)}`;
     expect(await opened(account, {})).toMatchObject({ told: undefined, isChanged: false });

@@ -14,7 +14,7 @@ import { listProblem } from '../../../src/render/lists/list-thread.js';
 import { hasRule, ListThread } from '../../../src/render/lists/lists.js';
 import { builtForTests, refusing } from './built.js';
 
-const CATEGORIES = ['ads', 'trackers', 'chats', 'cookies'] as const;
+const CATEGORIES = ['ads', 'trackers', 'chats', 'cookies', 'popups'] as const;
 const urlOf = (name: string) => `https://lists.test/${name}.txt`;
 const URLS = Object.fromEntries(CATEGORIES.map((category) => [category, [urlOf(category)]]));
 const ADS = urlOf('ads');
@@ -100,7 +100,7 @@ describe('a start', () => {
     const never = { fetch: () => new Promise<never>(() => {}) };
     const blocker = await aBlocker({ lists: { enabled: true, urls: URLS }, egress: never });
     expect(refuser(blocker, 'ad.doubleclick.net')).toBe('ads');
-    expect(blocker.status().map(({ state }) => state)).toEqual(['missing', 'missing', 'missing', 'missing']);
+    expect(blocker.status().map(({ state }) => state)).toEqual(CATEGORIES.map(() => 'missing'));
   });
 
   it('fetches missing lists in the background, and none when lists are off', async () => {
@@ -174,7 +174,7 @@ describe('an update', () => {
     web.answers.set(urlOf('moved'), aList('moved-ads.test'));
     await blocker.updateLists();
     expect([refuser(blocker, 'moved-ads.test'), refuser(blocker, 'listed-ads.test')]).toEqual(['ads', null]);
-    expect((await readdir(join(dataDir, 'lists'))).length).toBe(9);
+    expect((await readdir(join(dataDir, 'lists'))).length).toBe(2 * CATEGORIES.length + 1);
   });
 
   const BAD: [what: string, answer: Answer][] = [
@@ -213,7 +213,7 @@ describe('an update', () => {
   it('runs once for all concurrent callers, and stops with the blocker', async () => {
     const blocker = await aBlocker();
     await Promise.all([blocker.updateLists(), blocker.updateLists()]);
-    expect(web.asked.length).toBe(4);
+    expect(web.asked.length).toBe(CATEGORIES.length);
     const hanging = await aBlocker({
       egress: {
         fetch: ({ signal }) =>
@@ -295,11 +295,13 @@ describe('the npm package', () => {
       'easyprivacy',
       'adguard-widgets',
       'adguard-cookie-notices',
+      'adguard-popups',
+      'adguard-app-banners',
     ]);
     expect(status.every(({ state, origin }) => state === 'in use' && origin === 'package')).toBe(true);
     expect(refuser(blocker, 'packaged-2.test')).toBe('ads');
     await blocker.updateLists();
-    expect(asked).toEqual([[2, 3, 22, 18]]);
+    expect(asked).toEqual([[2, 3, 22, 18, 19, 20]]);
   });
 
   it('is read in the layout that npm installs', async () => {

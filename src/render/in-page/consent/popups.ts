@@ -1,5 +1,6 @@
 import type { PopupKind } from '../../../contract/popups.js';
-import { alphaOf, ancestry, body, documentProperty, isPage, matches, nameOf, textBox } from '../dom.js';
+import { hiddenElements } from '../changes.js';
+import { alphaOf, ancestry, body, documentProperty, isPage, matches, nameOf, pageBoxes, textBox } from '../dom.js';
 import { queryTrees } from '../dom-cache.js';
 import { goesAway, hide, hideBackdrops, restorePage } from './dismiss.js';
 import { boxesOnTop, deepControls, deepText, isShown, labelOf, leadsAway } from './overlays.js';
@@ -36,6 +37,9 @@ const APP_BANNER =
   '[class*="smartbanner" i],[id*="smartbanner" i],[class*="smart-banner" i],[class*="app-banner" i],[id*="app-banner" i]';
 const NAMED_MAX = 20;
 
+/** Names of windows that rules of lists hide. */
+const POPUP_NAME = /pop-?up|modal|overlay|dialog|lightbox|interstitial|newsletter|subscri|signup|backdrop|wall/i;
+
 const PASSWORD = 'input[type="password"]';
 const EMAIL = 'input[type="email"],input[name*="mail" i],input[id*="mail" i],input[placeholder*="mail" i]';
 /** Parts of pages and of applications, which no window that is closed here has. */
@@ -65,8 +69,17 @@ const CLOSES =
 const NAMED_CLOSE =
   /(?:^|[\s_:-])(?:close|dismiss|closer|btn-?close)(?:$|[\s_:-])|(?:close|dismiss)(?:btn|button|icon)/i;
 
-/** Closes what is in front of the page now; its dialogs and whatever is not of these kinds stay. */
-export async function close(kinds: readonly PopupKind[]): Promise<ClosedPopup[]> {
+/**
+ * Closes what is in front of the page now; its dialogs and whatever is not of these kinds stay.
+ * @param given.listed whether rules of lists hide popups, too, which may leave the page locked
+ */
+export async function close({
+  kinds,
+  listed,
+}: {
+  kinds: readonly PopupKind[];
+  listed: boolean;
+}): Promise<ClosedPopup[]> {
   const closed: ClosedPopup[] = [];
   const seen = new Set<Element>();
   for (let round = 0; round < POPUPS_MAX; round++) {
@@ -84,8 +97,16 @@ export async function close(kinds: readonly PopupKind[]): Promise<ClosedPopup[]>
     }
     closed.push({ kind, element: name, isClosed });
   }
-  if (closed.length > 0) restorePage();
+  if (closed.length > 0 || (listed && isLocked() && hiddenElements().some((name) => POPUP_NAME.test(name))))
+    restorePage();
   return closed;
+}
+
+function isLocked(): boolean {
+  return pageBoxes().some((box) => {
+    const { overflowY, position } = getComputedStyle(box);
+    return /hidden|clip/.test(overflowY) || position === 'fixed';
+  });
 }
 
 interface Popup {
