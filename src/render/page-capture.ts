@@ -302,7 +302,18 @@ export class PageCapture {
     if (delay > 0) await this.deadlines.withBudgetPaused(() => advanceTime(page, delay, { realMs: delay }));
     if (content || delay > 0) await this.#clearBanners();
     await dropStalledStyleSheets(page, shown);
+    if (this.#options.files?.template !== undefined) await this.#fitTexts();
     await this.#facts?.readVitals();
+  }
+
+  /** Shrinks the texts of a template to their boxes. */
+  async #fitTexts(): Promise<void> {
+    const misfit = await this.deadlines.orEnd(this.#page.world.call('fit.fit'));
+    if (misfit === null) return;
+    throw new CaptureError({
+      code: 'invalid_request',
+      message: `The text of ${misfit.element} does not fit its box with a font of ${misfit.px} px. Shorten it, or let the template cut it with \`data-fit-else="ellipsis"\`.`,
+    });
   }
 
   /** Lets the page run again as it was loaded, before the next group of pictures. */

@@ -183,6 +183,32 @@ describe('a template', { timeout: 60_000 }, () => {
     expect((await call('GET', '')).data.templates).toMatchObject([{ name: 'card', versions: 1 }]);
   });
 
+  it('shrinks texts with data-fit to their boxes, and then cuts them or fails', async () => {
+    const page = (otherwise: string) => `<!doctype html><style>
+      body { margin: 0; font: 40px/1 sans-serif } div { width: 300px; height: 90px; padding: 5px; line-height: 1 }
+      </style><div id=a data-fit=16 ${otherwise}>{{ title }} <b>{{ title }}</b></div><p data-fit>{{ title }}`;
+    const parameters = { title: { type: 'text', max_chars: 2_000 } };
+    const manifest = JSON.stringify({ parameters, capture: { ...SMALL, inspect_page: true } });
+    const put = (otherwise: string) =>
+      call('PUT', '/fit', { 'index.html': page(otherwise), 'template.json': manifest });
+    const shown = (title: string) => shared.post({ template: 'fit', data: { title } });
+    expect((await put('data-fit-else=ellipsis')).status).toBe(201);
+    const [short, long] = [await shown('Short'), await shown('A much longer title 👩‍👩‍👧 '.repeat(20))];
+    expect(short.body.data.inspection.markdown).not.toContain('…');
+    expect(long.body.data.inspection.markdown.match(/…/g)).toHaveLength(1);
+    expect((await put('')).status).toBe(201);
+    expect(await shown('fits when it is smaller '.repeat(2))).toMatchObject({ status: 200 });
+    expect(await shown('A much longer title '.repeat(20))).toMatchObject({
+      status: 400,
+      body: {
+        error: {
+          code: 'invalid_request',
+          message: expect.stringContaining('The text of <div> does not fit its box with a font of 16 px'),
+        },
+      },
+    });
+  });
+
   it('answers a signed link with its parameters from the query, from the cache while its version is the newest', async () => {
     const { store } = Reflect.get(shared.service, 'foundations');
     const [{ id }] = await store.listKeys();

@@ -13,6 +13,7 @@ export * as documents from './document-check.js';
 export * as edits from './edits.js';
 export * as element from './element.js';
 export * as fonts from './fonts.js';
+export * as fit from './fit.js';
 export * as frames from './frames.js';
 export * as freeze from './freeze.js';
 export * as looks from './looks.js';
