@@ -189,7 +189,7 @@ function referenceOf(name: string): TemplateReference {
 }
 
 /** @throws CaptureError `invalid_request` */
-function readManifest({ files, content }: NewTemplate): TemplateManifest {
+export function readManifest({ files, content }: NewTemplate): TemplateManifest {
   const file = files.find(({ name }) => name === MANIFEST_FILE);
   if (file === undefined) return manifestSchema.parse({});
   const read = readRequestJson(bytesOf(file, content), MANIFEST_MAX_BYTES, `The file ${MANIFEST_FILE}`);

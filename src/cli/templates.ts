@@ -1,18 +1,14 @@
-import { existsSync, statSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
-import type { Command } from 'commander';
-import { PAGE_FILES_MAX } from '../contract/limits.js';
-import { INDEX_FILE } from '../contract/page-files.js';
-import { TEMPLATE_MAX_BYTES } from '../contract/template.js';
+import { basename, resolve } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { actOnServer, addServerCommand, type OnServer } from './on-server.js';
-import { OperatorError, UsageError } from './operator-error.js';
-import { readFileOf } from './picture-file.js';
-import { filesBelow, type SentFiles } from './referenced-files.js';
+import { say } from './operator-error.js';
+import { readTemplateDir } from './template-dir.js';
 import { print, table } from './with-store.js';
 
 /** Adds `stillframe templates …`: the templates of a server, through its API. */
 export function addTemplatesCommand(program: Command): void {
   const templates = program.command('templates').description('keep pages with parameters on a server, in versions');
+
   const act = <Given extends unknown[]>(command: Command, work: (called: OnServer, ...given: Given) => Promise<void>) =>
     actOnServer(command, { what: 'Templates', scopes: 'templates:read and templates:write' }, work);
 
@@ -56,6 +52,17 @@ export function addTemplatesCommand(program: Command): void {
       '<name>',
       'name of the template, or of a version, such as og-card@3',
     );
+  templates
+    .command('preview')
+    .description('show a template in the browsers of this machine, and show it anew when a file changes')
+    .argument('<dir>', 'directory with index.html, template.json and the other files')
+    .addOption(new Option('--port <port>', 'port on 127.0.0.1').argParser(port).default(4173))
+    .addHelpText('after', '\nExample:\n  stillframe templates preview og-card/')
+    .action(async (dir: string, { port: at }: { port: number }) => {
+      const { previewTemplate } = await import('./template-preview.js');
+      const { url } = await previewTemplate(dir, at);
+      say(`${url} shows the examples of template.json; ${url}?title=Hello another value. Stop with Ctrl+C.`);
+    });
   act<[string]>(named('show', 'show the parameters, files and versions of a template'), async (called, name) => {
     const found = await called.client.template(name);
     print(called.json, found, () => JSON.stringify(found, null, 2));
@@ -66,21 +73,10 @@ export function addTemplatesCommand(program: Command): void {
   });
 }
 
-/**
- * Reads the files of a template: all in the directory and below, without dotfiles, symbolic links and `node_modules`.
- * @throws UsageError if there is no index.html; OperatorError for too many or too large files
- */
-export async function readTemplateDir(dir: string): Promise<SentFiles> {
-  if (!existsSync(join(dir, INDEX_FILE))) throw new UsageError(`There is no ${join(dir, INDEX_FILE)}.`);
-  const names = (await filesBelow(dir, () => true)).sort();
-  const bytes = names.reduce((sum, name) => sum + statSync(join(dir, name)).size, 0);
-  if (names.length > PAGE_FILES_MAX || bytes > TEMPLATE_MAX_BYTES)
-    throw new OperatorError(
-      `${dir} has more than ${PAGE_FILES_MAX} files, or more than ${TEMPLATE_MAX_BYTES / 1e6} MB of them.`,
-    );
-  const files: SentFiles = {};
-  for (const name of names) files[name] = new Uint8Array(await readFileOf(join(dir, name)));
-  return files;
+function port(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError('It must be a port, from 0 to 65535.');
+  return Number(text);
 }
 
 function sayBytes(bytes: number): string {

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect } from 'vitest';
 import { Templates } from '../../src/capture/templates.js';
@@ -167,6 +169,12 @@ describe('templates', () => {
       ['b', 1],
     ]);
   });
+});
+
+test.for(readdirSync('examples/templates'))('the example %s can be stored', async (name, { push }) => {
+  const dir = join('examples/templates', name);
+  const contents = readdirSync(dir).map((file) => [file, readFileSync(join(dir, file), 'utf8')]);
+  expect(await push(Object.fromEntries(contents), name)).toMatchObject({ name, version: 1 });
 });
 
 describe('a capture of a template', () => {
