@@ -15,6 +15,7 @@ const COPIES: [from: string, to: string][] = [
   [require.resolve('swagger-ui-dist/swagger-ui.css'), 'docs/swagger-ui.css'],
   [require.resolve('swagger-ui-dist/swagger-ui-bundle.js'), 'docs/swagger-ui-bundle.js'],
   [require.resolve('swagger-ui-dist/LICENSE'), 'docs/swagger-ui.LICENSE'],
+  [require.resolve('@hyzyla/pdfium/pdfium.wasm'), 'pdfium.wasm'],
 ];
 
 const LIBPDF = [
@@ -52,6 +53,8 @@ const BUNDLED: Record<string, string[]> = {
   templates: ['liquidjs', 'parse5', 'parse5/node_modules/entities'],
   // As a dependency, it would bring 15 MB of certificates and signatures, which are not used.
   libpdf: LIBPDF,
+  // As a dependency, it would bring its library twice, in 11 MB.
+  pdfium: ['@hyzyla/pdfium'],
   // As a dependency, it is a hundred files to load, which take 0.15 s of processor time.
   zod: ['zod'],
 };
@@ -144,6 +147,7 @@ const program = ({ watch, sourcemap }: Given): Options => ({
     stillframe: 'src/library/stillframe.ts',
     'checkpoint-thread': 'src/store/sqlite/checkpoint-thread.ts',
     'compare-thread': 'src/compare/compare-thread.ts',
+    'pdf-pages-thread': 'src/render/encode/pdf-pages-thread.ts',
     'pdf-thread': 'src/pdf/pdf-thread.ts',
     'template-thread': 'src/templates/template-thread.ts',
     'picture-thread': 'src/render/encode/picture-thread.ts',

@@ -112,6 +112,7 @@ export const FIELD_LABELS: Readonly<Record<string, string>> = {
   'clip.height': 'Height of the rectangle',
   selector_union: 'Capture elements together',
   selector_function: 'Capture an element by a script',
+  file_pages: 'Pages of a PDF',
   padding: 'Space around the element',
   full_width: 'Full width',
   max_height: 'Greatest height of a full page',

@@ -30,6 +30,7 @@ export const HEADER_VALUE_MAX_CHARS = 16_384;
 export const CUSTOM_CODE_MAX_CHARS = 196_608;
 export const LOCALE_MAX_CHARS = 100;
 export const DEVICE_NAME_MAX_CHARS = 60;
+export const FILE_PAGES_MAX_CHARS = 200;
 export const TIMEZONE_MAX_CHARS = 100;
 
 export const INSPECTION_LIMIT_CHARS = 12_000;

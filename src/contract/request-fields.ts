@@ -10,6 +10,7 @@ import { extractSchema } from './extract.js';
 import { forbiddenHeader, hasLineBreak, isLocale, isTimezone, limited, readTemplateReference } from './field-rules.js';
 import * as limits from './limits.js';
 import { cookieSchema, storageStateSchema } from './login-schema.js';
+import { PAGE_RANGES_RULE, readPageRanges } from './page-ranges.js';
 import { paletteSchema } from './palette.js';
 import { pdfFields, pdfLayoutSchema } from './pdf-schema.js';
 import { POPUP_KINDS } from './popups.js';
@@ -787,6 +788,16 @@ export const requestFields = {
       example:
         '[...document.querySelectorAll("h2")].find((title) => title.textContent.includes("Pricing"))?.parentElement',
       links: false,
+      ...EXTENSION,
+    }),
+  file_pages: limited(limits.FILE_PAGES_MAX_CHARS)
+    .refine((text) => readPageRanges(text) !== null, PAGE_RANGES_RULE)
+    .optional()
+    .meta({
+      group: 'What to capture',
+      description: 'pages of a target that is a PDF, in this order; by default, all. The first of them is the view',
+      example: '1-3',
+      mcp: true,
       ...EXTENSION,
     }),
   padding: whole({ min: 0, max: limits.PADDING_MAX_PX })

@@ -106,21 +106,22 @@ export function parseSubmission(given: unknown, rules: SubmissionRules): Submiss
   return submission;
 }
 
-/**
- * The request with one name for each thing: `jpeg` for `jpg`, also in each of its pictures, `device` for `emulate`, and `save_html` for
- * `html: true`.
- */
+/** Other names of fields. */
+const SPELLINGS = { emulate: 'device', pages: 'file_pages' };
+
+/** The request with one name for each thing: also `jpeg` for `jpg`, in each of its pictures too, and `save_html` for `html: true`. */
 function withPlainFields(given: unknown): unknown {
   if (!isObject(given)) return given;
   const plain = (fields: object) => ('format' in fields ? { ...fields, format: plainFormat(fields.format) } : fields);
-  const body = { ...given };
+  const body: Record<string, unknown> = { ...given };
   if (body.html === true) {
     delete body.html;
     body.save_html = true;
   }
-  if ('emulate' in body && !('device' in body)) {
-    body.device = body.emulate;
-    delete body.emulate;
+  for (const [other, name] of Object.entries(SPELLINGS)) {
+    if (!(other in body) || name in body) continue;
+    body[name] = body[other];
+    delete body[other];
   }
   const captures = Array.isArray(body.captures)
     ? { captures: body.captures.map((one) => (isObject(one) ? plain(one) : one)) }

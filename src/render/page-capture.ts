@@ -11,6 +11,7 @@ import type { ToMarkdown, ValuesReader } from './inspect/extract.js';
 import type { FactsReader } from './inspect/facts-reader.js';
 import type { EncodeQueue } from './memory.js';
 import { checkPage } from './page/check-page.js';
+import { isShownFile, navigateToFile, type PdfDrawing } from './page/file-target.js';
 import { runCustomJs } from './page/main-world.js';
 import {
   bypassCsp,
@@ -119,6 +120,7 @@ export interface PageCaptureDeps {
   /** The process's one queue for encoding big pictures. */
   encodes: EncodeQueue;
   pdfs: PdfFiles;
+  drawing: PdfDrawing;
   /** The queue for encoding animated pictures, each of which may take a minute. */
   animations: EncodeQueue;
   /** STILLFRAME_FFMPEG, which makes mp4. */
@@ -234,7 +236,15 @@ export class PageCapture {
 
   async #navigate(): Promise<void> {
     this.times.enter('navigate', 15);
-    await navigateToTarget(this.#page, this.#options);
+    await navigateToTarget(this.#page, this.#options).catch(async (error: unknown) => {
+      if (!isShownFile(error, this.#options)) throw error;
+      const { drawing, encodes } = this.deps;
+      await navigateToFile(this.#page, this.#options, {
+        drawing,
+        inTurn: (work) => encodes.run(Number.POSITIVE_INFINITY, work),
+        all: this.load.pictures.some(({ options }) => showsMore(options)),
+      });
+    });
     await waitUntil(this.#page, this.#options.waitUntil);
   }
 
@@ -519,6 +529,11 @@ export class PageCapture {
   async #clearBanners(): Promise<void> {
     if (await this.#answerBanners()) await this.#idleAgain();
   }
+}
+
+/** Whether a picture may show more of a file than its first page. */
+function showsMore({ fullPage, selector, clip, format, inspectPage }: CaptureOptions): boolean {
+  return fullPage || selector !== null || clip !== null || format === 'pdf' || inspectPage;
 }
 
 function browserNotReady({ timeout }: Deadlines): CaptureError {

@@ -84,6 +84,7 @@ export class Renderer implements AsyncDisposable {
       ),
       encodes: new EncodeQueue(builtFile('picture-thread.js')),
       pdfs: new PdfFiles(builtFile('pdf-thread.js')),
+      drawing: { thread: builtFile('pdf-pages-thread.js'), wasm: builtFile('pdfium.wasm') },
       animations: new EncodeQueue(builtFile('picture-thread.js')),
       ffmpeg: config.ffmpeg,
       inspect: (session, how) => inspect(session, { ...how, worker: markdown }),

@@ -330,6 +330,7 @@ const VALUES: Record<string, [unknown, unknown]> = {
   timezone: ['Europe/London', 'Europe/Berlin'],
   mask_color: ['black', 'white'],
   device: ['pixel_8', 'Galaxy S24'],
+  file_pages: ['1-3', '2'],
   'viewports.device': ['pixel_8', 'Galaxy S24'],
   'proxy.server': ['http://a.example.com', 'http://b.example.com'],
   'cookies.domain': [undefined, 'example.co.uk'],

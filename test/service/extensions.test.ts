@@ -148,6 +148,60 @@ describe('fonts', () => {
   }
 });
 
+describe('a target that is a file', () => {
+  const sheets = `<style>@page{size:400px 400px;margin:0}body{margin:0}div{height:398px;break-after:page;color:#fff}</style>
+    <div style="background:red">first words</div><div style="background:green;break-after:auto">second</div>`;
+  const pages = { pdf: Buffer.alloc(0) };
+  const file = (path: string, headers: Record<string, string>, content: () => Buffer | string) =>
+    site.route(path, (_, response) => response.writeHead(200, headers).end(content()));
+
+  it('shows the first page of a PDF as the view, and all pages as the full page, with their text', async () => {
+    pages.pdf = (
+      await capture({ html: sheets, format: 'pdf', pdf: { margin: 0, prefer_css_page_size: true } })
+    ).picture;
+    site.route('/report', (_, response) =>
+      response.writeHead(302, { location: '/report.pdf', 'set-cookie': 'seen=yes' }).end(),
+    );
+    site.route('/report.pdf', (request, response) => {
+      const isKnown = request.headers.cookie === 'seen=yes' && request.headers['x-key'] === 'k';
+      response.writeHead(isKnown ? 200 : 403, { 'content-type': 'application/pdf' }).end(isKnown ? pages.pdf : '');
+    });
+    const report = { url: `${base}/report`, headers: { 'x-key': 'k' } };
+    const view = await capture({ ...report, inspect_page: true });
+    expect(view.data).toMatchObject({ final_url: `${base}/report.pdf`, width: 400, height: 320 });
+    expect(view.data.inspection.markdown).toMatch(/first words[\s\S]*second/);
+    expect([await pixel(view.picture, 200, 160), await pixel(view.picture, 10, 10)]).toEqual([RED, [232, 234, 237]]);
+    const whole = await capture({ ...report, full_page: true, fail_if_content_missing: ['second'] });
+    expect(whole.data).toMatchObject({ width: 400, height: 656 });
+    expect([await pixel(whole.picture, 200, 300), await pixel(whole.picture, 200, 500)]).toEqual([RED, GREEN]);
+    const second = await capture({ ...report, file_pages: '2' });
+    expect(await pixel(second.picture, 200, 160)).toEqual(GREEN);
+  });
+
+  it('is shown if it is meant to be saved, and is refused by name if it cannot be shown', async () => {
+    const saved = { 'content-disposition': 'attachment' };
+    const red = await sharp({ create: { width: 400, height: 320, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer();
+    file('/saved.pdf', { 'content-type': 'application/octet-stream', ...saved }, () => pages.pdf);
+    file('/saved.png', { 'content-type': 'image/png', ...saved }, () => red);
+    file('/damaged', { 'content-type': 'application/pdf' }, () => pages.pdf.subarray(9, 400));
+    file('/archive', { 'content-type': 'application/zip', ...saved }, () => 'PK');
+    for (const path of ['/saved.pdf', '/saved.png'])
+      expect(await pixel((await capture({ url: base + path })).picture, 200, 160)).toEqual(RED);
+    const refused = async (body: object) => (await service.post({ ...SMALL, ...body })).body.error;
+    expect(await refused({ url: `${base}/damaged` })).toMatchObject({
+      code: 'navigation_failed',
+      message: 'The target is a PDF that is damaged.',
+    });
+    expect((await refused({ url: `${base}/saved.pdf`, file_pages: '3-' })).message).toContain(
+      '2 pages, and none of those',
+    );
+    expect((await refused({ url: `${base}/archive` })).message).toContain('a file of type application/zip');
+    expect(await refused({ url: `${base}/saved.pdf`, file_pages: '0' })).toMatchObject({ code: 'invalid_request' });
+  });
+});
+
 it('animate makes the same file twice, which is named and sent as a GIF', async () => {
   const html =
     '<style>@keyframes grow { from { width: 0 } to { width: 400px } } div { height: 50px; background: red; animation: grow 1s linear infinite }</style><div></div>';

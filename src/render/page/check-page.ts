@@ -129,7 +129,7 @@ function blockedByTarget(status: number | null, vendor: string | null): CaptureE
 
 /** The error for a target that is a download or of a type that is not captured. */
 export function notAPage(contentType: string): CaptureError {
-  const message = `The target is a file of type ${contentType}, not a page. HTML, images, JSON, XML and plain text can be captured.`;
+  const message = `The target is a file of type ${contentType}, not a page. HTML, images, PDFs, JSON, XML and plain text can be captured.`;
   return navigationFailed(message, { details: { content_type: contentType } });
 }
 

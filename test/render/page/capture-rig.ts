@@ -63,6 +63,7 @@ export async function openRig(given: Partial<RenderDeps> & RigMachine = {}): Pro
     countries: { observe: async () => 'US' },
     encodes: new EncodeQueue(builtFile('picture-thread.js')),
     pdfs: new PdfFiles(builtFile('pdf-thread.js')),
+    drawing: { thread: builtFile('pdf-pages-thread.js'), wasm: builtFile('pdfium.wasm') },
     animations: new EncodeQueue(builtFile('picture-thread.js')),
     ffmpeg: null,
     inspect: async () => ({ markdown: '', accessibleTree: '' }),
