@@ -61,7 +61,8 @@ describe('the documentation', () => {
     );
     expect(bodies.length).toBeGreaterThan(6);
     const rules = { forceAsync: false, webhookAllow: [], template: 'elsewhere' as const };
-    for (const one of bodies.map((text) => JSON.parse(text))) {
+    const requests = bodies.map((text) => JSON.parse(text)).flatMap((body) => body.requests ?? [body]);
+    for (const one of requests) {
       const body = 'schedule' in one ? one.request : one;
       const parse = 'before' in body ? parseComparison : 'files' in body ? parsePdfWork : parseSubmission;
       expect(() => parse(body, rules)).not.toThrow();
