@@ -15,6 +15,7 @@ import {
   type Submission,
   type SubmissionRules,
 } from './submission.js';
+import type { Template } from './template.js';
 
 const EXAMPLE_BATCH_ID = 'bat_01K9Z8Y7X6W5V4T3S2R1Q0P9N8';
 
@@ -135,6 +136,11 @@ export interface BatchSubmission {
   webhook: WebhookOptions | null;
 }
 
+type BatchRules = Omit<SubmissionRules, 'forceAsync' | 'template'> & {
+  /** Finds the template that a request names. Default: there is none. */
+  templateOf?(request: unknown): Promise<Template | null>;
+};
+
 /**
  * Reads the body of a batch.
  * @param pause awaited between some requests, so that others are answered in between
@@ -142,7 +148,7 @@ export interface BatchSubmission {
  */
 export async function parseBatch(
   body: unknown,
-  rules: Omit<SubmissionRules, 'forceAsync'>,
+  { templateOf = async () => null, ...rules }: BatchRules,
   pause: () => Promise<void>,
 ): Promise<BatchSubmission> {
   const { requests, webhook = null } = parseFields(envelopeSchema, body);
@@ -155,7 +161,13 @@ export async function parseBatch(
         `requests.${index}.webhook`,
         'is not for a capture of a batch: give the batch one, beside `requests`',
       );
-    captures.push(inField(`requests.${index}`, () => parseSubmission(request, { ...rules, forceAsync: true })));
+    const at = `requests.${index}`;
+    const template = await templateOf(request).catch((error: unknown) =>
+      inField(at, () => {
+        throw error;
+      }),
+    );
+    captures.push(inField(at, () => parseSubmission(request, { ...rules, template, forceAsync: true })));
     if (index % PARSED_AT_ONCE === PARSED_AT_ONCE - 1) await pause();
   }
   return { captures, webhook };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect } from 'vitest';
 import { Templates } from '../../src/capture/templates.js';
+import { parseBatch } from '../../src/contract/batch.js';
 import type { PageFile } from '../../src/contract/page-files.js';
 import { parseSubmission } from '../../src/contract/submission.js';
 import { renderTemplate } from '../../src/templates/render-template.js';
@@ -245,6 +246,18 @@ describe('a capture of a template', () => {
       expect.stringMatching(/^template must be the name/),
     ]);
     expect(await problemsOf(parse({ html: 'a', data: {} }))).toEqual(['data needs `template`']);
+  });
+
+  test('may be one of a batch, whose errors have its index', async ({ templates, push, user }) => {
+    await push(CARD);
+    const rules = { ...RULES, templateOf: (request: unknown) => templates.find(request, user) };
+    const parseAll = (requests: object[]) => parseBatch({ requests }, rules, async () => undefined);
+    const { captures } = await parseAll(['a', 'b'].map((title) => ({ template: 'card', data: { title } })));
+    expect(captures.map(({ options }) => options.files?.template?.data.title)).toEqual(['a', 'b']);
+    expect(await problemsOf(parseAll([{ template: 'none' }]))).toEqual([
+      expect.stringMatching(/^requests.0.template is not a template/),
+    ]);
+    expect(await problemsOf(parseAll([{ template: 'card' }]))).toEqual(['requests.0.data.title is required']);
   });
 
   test('reads the document and the other files, but not the sources', async ({ templates, push, parse }) => {

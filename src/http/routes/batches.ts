@@ -96,7 +96,8 @@ export const BATCH_ROUTES: readonly Route[] = [
         long: null,
         valuesMax: BATCH_VALUES_MAX,
       });
-      const submission = await parseBatch(body, services.config, () => nextTurn());
+      const templateOf = (request: unknown) => services.templates.find(request, principalOf(c));
+      const submission = await parseBatch(body, { ...services.config, templateOf }, () => nextTurn());
       const context = { principal: principalOf(c), requestId: exchange.requestId, idempotencyKey };
       const batch = toWireBatch(await services.batches.submit(submission, context));
       exchange.headers.location = batch.poll_url;
