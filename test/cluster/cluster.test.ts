@@ -61,6 +61,20 @@ test('one server accepts the request, another one captures, and the first one an
   expect(twice[0]?.data.cdn_url).toBe(twice[1]?.data.cdn_url);
   const usage = await (await fetch(`${otherUrl}/v1/usage`, { headers: { authorization: `Bearer ${key}` } })).json();
   expect(usage).toMatchObject({ data: { credits: 5, reserved: 0 } });
+
+  // One server accepts a capture, another one runs it, and a third one cancels it: the page is closed and the caller told at once.
+  const before = held.length;
+  const canceled = submit(url, key, { url: `${site.origin}/held` });
+  await expect.poll(() => held.length, WAIT).toBeGreaterThan(before);
+  const closed = new Promise<number>((resolve) => held.at(-1)?.once('close', () => resolve(performance.now())));
+  const authorization = `Bearer ${key}`;
+  const list = await fetch(`${otherUrl}/v1/jobs?state=active`, { headers: { authorization } });
+  const { jobs } = ((await list.json()) as { data: { jobs: { id: string }[] } }).data;
+  const from = performance.now();
+  const removal = await fetch(`${otherUrl}/v1/jobs/${jobs[0]?.id}`, { method: 'DELETE', headers: { authorization } });
+  expect(removal.status).toBe(200);
+  expect((await closed) - from).toBeLessThan(1_000);
+  expect((await canceled).status).toBe(409);
 });
 
 test('requests are answered with 503 while the database is unavailable, and finished captures are stored afterwards', async () => {

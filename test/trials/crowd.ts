@@ -9,12 +9,16 @@ import type { ServerProcess } from './server-process.js';
 import { firstOf, until } from './trial-result.js';
 
 const STUCK_AFTER_MS = 60_000;
+/** Captures of a batch. */
+export const BATCH_CAPTURES = 4;
 
 export interface CrowdOptions {
   site: Site;
   /** Where half of the jobs are announced; null: none is. */
   hook: { url: string; secret: string } | null;
   clients: number;
+  /** Whether they remove some of their jobs, and send batches. Default: no. */
+  removes?: boolean;
   problem(what: string): void;
 }
 
@@ -28,6 +32,8 @@ export function servePages(site: Site, ms = 0): void {
 
 export class Crowd implements AsyncDisposable {
   readonly promised = new Map<string, Promised>();
+  /** Ids of the batches that were accepted. */
+  readonly batches = new Set<string>();
   readonly at: Door = { url: '', key: '' };
   readonly #lanes: Promise<void>[];
   #isUp = false;
@@ -62,10 +68,12 @@ export class Crowd implements AsyncDisposable {
   /** Everything promised must be in the file, 200 as completed with its picture. @returns the problems */
   missingFrom(db: Db, promised: ReadonlyMap<string, Promised> = this.promised): string[] {
     const jobs = new Map(readJobs(db).map((job) => [job.idempotencyKey, job]));
-    return [...promised.values()].flatMap(({ idempotencyKey, jobId, picture }) => {
+    return [...promised.values()].flatMap(({ idempotencyKey, jobId, picture, removed }) => {
       const job = jobs.get(idempotencyKey);
       if (job === undefined || (jobId !== null && job.id !== jobId))
         return [`${idempotencyKey} was promised and is lost`];
+      if (removed?.canceled === true && (job.state !== 'failed' || job.creditState !== 'released'))
+        return [`${idempotencyKey} was canceled and is ${job.state}, its credits are ${job.creditState}`];
       const isKept = picture === null || picture.endsWith(job.artifact ?? '-');
       return isKept ? [] : [`${idempotencyKey} was answered 200 and is ${job.state}`];
     });
@@ -75,7 +83,8 @@ export class Crowd implements AsyncDisposable {
   #untilIdle(withinMs: number): Promise<boolean> {
     const isIdle = async () => {
       const { queue, settlement, webhooks } = (await health(this.at)).body.data;
-      const announced = [...this.promised.values()].filter(({ body }) => body.webhook !== undefined).length;
+      const announced =
+        [...this.promised.values()].filter(isAnnounced).length + (this.options.hook === null ? 0 : this.batches.size);
       return queue.total_pending + settlement.pending === 0 && webhooks.delivered + webhooks.failed >= announced;
     };
     return until(isIdle, withinMs, 50);
@@ -106,8 +115,12 @@ export class Crowd implements AsyncDisposable {
   /** As a client: each key names its one ended job, and each picture of a 200 downloads. @returns the problems */
   async lookUpAll(): Promise<string[]> {
     const problems: string[] = [];
-    for (const { idempotencyKey, jobId, picture } of this.promised.values()) {
+    for (const { idempotencyKey, jobId, picture, removed } of this.promised.values()) {
       const { status, body } = await callApi(`${this.at.url}/v1/requests/${idempotencyKey}`, this.at.key);
+      if (removed !== undefined) {
+        if (status !== 404) problems.push(`${idempotencyKey}: was removed, and its look-up answered ${status}`);
+        continue;
+      }
       if (status !== 200 || body.data.result === undefined)
         problems.push(`${idempotencyKey}: looked up ${status} ${body?.data?.state}`);
       else if (jobId !== null && body.data.id !== jobId) problems.push(`${idempotencyKey}: is another job now`);
@@ -126,12 +139,63 @@ export class Crowd implements AsyncDisposable {
       const [idempotencyKey, body] = [`lane-${lane}-${nth}`, this.#order(lane, nth)];
       const submit = () => postCapture(this.at, body, { idempotencyKey });
       await this.#insist(submit, (answer) => this.#note({ idempotencyKey, body }, answer));
+      const { removes = false } = this.options;
+      if (removes && lane % 2 === 1 && (lane + nth) % 3 === 0) {
+        await this.#remove(idempotencyKey);
+        continue;
+      }
+      if (removes && (lane + nth) % 5 === 2) await this.#capture(`batch-${lane}-${nth}`);
       const lookUp = () => callApi(`${this.at.url}/v1/requests/${idempotencyKey}`, this.at.key);
       await this.#insist(lookUp, ({ status, body }) => {
         if (status !== 200) this.options.problem(`${idempotencyKey}: the look-up answered ${status}`);
         return status === 200 && body.data.result !== undefined;
       });
     }
+  }
+
+  /** Cancels a job, or deletes one that has ended. An answer that is lost leaves open which of the two it was. */
+  async #remove(idempotencyKey: string): Promise<void> {
+    const promised = this.promised.get(idempotencyKey);
+    if (promised === undefined || promised.jobId === null) return;
+    let tries = 0;
+    const call = () => {
+      tries++;
+      return callApi(`${this.at.url}/v1/jobs/${promised.jobId}`, this.at.key, { method: 'DELETE' });
+    };
+    await this.#insist(call, ({ status, body }) => {
+      const isRepeated = status === 404 && tries > 1;
+      if (status === 200 || isRepeated) promised.removed = { canceled: isRepeated ? null : body.data.canceled };
+      else if (status !== 503) this.options.problem(`${idempotencyKey}: its removal answered ${status}`);
+      return promised.removed !== undefined;
+    });
+  }
+
+  /** Submits a batch, and follows it to its end. */
+  async #capture(idempotencyKey: string): Promise<void> {
+    const { site, hook, problem } = this.options;
+    const requests = firstOf(BATCH_CAPTURES).map((at) => ({
+      ...SMALL,
+      url: site.url(`/page?${idempotencyKey}=${at}`),
+      cache_ttl: 0,
+    }));
+    const body = JSON.stringify({ requests, ...(hook === null ? {} : { webhook: hook }) });
+    const headers = { 'idempotency-key': idempotencyKey };
+    const submit = () => callApi(`${this.at.url}/v1/batches`, this.at.key, { method: 'POST', body, headers });
+    let id = '';
+    await this.#insist(submit, ({ status, body }) => {
+      if (status !== 202 && status !== 200) return false;
+      id = body.data.id;
+      this.batches.add(id);
+      return true;
+    });
+    if (id === '') return;
+    await this.#insist(
+      () => callApi(`${this.at.url}/v1/batches/${id}`, this.at.key),
+      ({ status, body }) => {
+        if (status !== 200) problem(`${id}: the look-up answered ${status}`);
+        return status === 200 && body.data.state === 'completed';
+      },
+    );
   }
 
   /** Again and again, whatever becomes of the server, until it is done; gives up when the crowd leaves. */
@@ -180,17 +244,24 @@ export class Crowd implements AsyncDisposable {
   }
 }
 
+/** Whether a webhook must come for it. */
+export function isAnnounced({ body, removed }: Promised): boolean {
+  return body.webhook !== undefined && (removed === undefined || removed.canceled === true);
+}
+
 interface Promised {
   idempotencyKey: string;
   body: Record<string, unknown>;
   jobId: string | null;
   picture: string | null;
+  /** Once it was removed; null: it is not known whether it had ended. */
+  removed?: { canceled: boolean | null };
 }
 
 /** The only failure that kills explain is the one of a render that was under way twice, its followers' included. @returns the problems */
 function unexplainedFailures(jobs: readonly JobFacts[]): string[] {
-  return jobs.flatMap(({ idempotencyKey, state, error, attempts }) => {
-    if (state !== 'failed') return [];
+  return jobs.flatMap(({ idempotencyKey, state, error, attempts, removedAt }) => {
+    if (state !== 'failed' || removedAt !== null) return [];
     const { code } = JSON.parse(error ?? '{}') as { code?: string };
     return code === 'render_crashed' && (attempts === 2 || attempts === 0)
       ? []

@@ -1,7 +1,7 @@
 /**
  * Trial "kill": the built server is killed (SIGKILL) again and again, at named points and at any instant, its start included, while
- * clients submit and retry by idempotency key. Of everything answered 200 or 202 nothing may be lost, done twice, charged twice or
- * charged without a picture; the database stays whole; no browser outlives its server, and no profile the next start. By `orphanMs` the browsers of a killed server must have ended.
+ * clients submit, retry by idempotency key, remove some of their jobs and send batches. Of everything answered 200 or 202 nothing may be
+ * lost, done twice, charged twice, or charged without a picture or after it was canceled; each batch tells its end; the database stays whole; no browser outlives its server, and no profile the next start. By `orphanMs` the browsers of a killed server must have ended.
  *
  * Sabotage that turns it red: let artifacts/directory rename a moment after it has said that it did; or take `sweepProfiles` out of
  * the browser pool's start.
@@ -14,7 +14,7 @@ import { html } from '../fixtures/site/answer.js';
 import { startSite } from '../fixtures/site/site.js';
 import { hasValidSignature, type ReceivedRequest, startReceiver } from '../fixtures/webhook-receiver.js';
 import { SECRET } from './call-api.js';
-import { Crowd } from './crowd.js';
+import { BATCH_CAPTURES, Crowd, isAnnounced } from './crowd.js';
 import { damageOf, type JobFacts, openCopy } from './ledger.js';
 import { seeded } from './seeded.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
@@ -53,7 +53,12 @@ export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } 
     return true;
   };
   const receive = (request: ReceivedRequest) => {
-    const [jobId, deliveryId] = [String(request.payload.job_id), String(request.payload.delivery_id)];
+    const { job_id, batch, delivery_id } = request.payload as {
+      job_id?: string;
+      batch?: { id: string };
+      delivery_id: string;
+    };
+    const [jobId, deliveryId] = [job_id ?? batch?.id ?? '', delivery_id];
     if ((events.get(jobId) ?? deliveryId) !== deliveryId) problem(`${jobId}: two delivery ids`);
     if (!hasValidSignature(request, SECRET)) problem(`${jobId}: badly signed`);
     if (pass('delivery send')) return 'hang' as const;
@@ -69,7 +74,13 @@ export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } 
   });
   await using preload = await buildProgram(new URL('kill-points.ts', import.meta.url));
   await using receiver = await startReceiver({ script: receive });
-  await using crowd = new Crowd({ site, hook: { url: receiver.url(), secret: SECRET }, clients: CLIENTS, problem });
+  await using crowd = new Crowd({
+    site,
+    hook: { url: receiver.url(), secret: SECRET },
+    clients: CLIENTS,
+    removes: true,
+    problem,
+  });
   const webhooks = { STILLFRAME_WEBHOOK_ALLOW: receiver.origin, STILLFRAME_WEBHOOK_BACKOFF_MS: '100,200,400' };
 
   const start = (env: Record<string, string> = {}): ServerProcess => {
@@ -142,9 +153,14 @@ export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } 
   const { jobs, idleMs } = await crowd.end(last, dir.dataDir);
   server = null;
   const ids = new Map(jobs.map((job) => [job.idempotencyKey, job.id]));
-  for (const { idempotencyKey, body } of crowd.promised.values())
-    if (body.webhook !== undefined && !events.has(ids.get(idempotencyKey) ?? ''))
-      problem(`${idempotencyKey}: its event never arrived`);
+  for (const promised of crowd.promised.values())
+    if (isAnnounced(promised) && !events.has(ids.get(promised.idempotencyKey) ?? ''))
+      problem(`${promised.idempotencyKey}: its event never arrived`);
+  for (const id of crowd.batches) {
+    const captures = jobs.filter(({ batchId }) => batchId === id).length;
+    if (captures !== BATCH_CAPTURES) problem(`${id}: ${captures} of ${BATCH_CAPTURES} captures are there`);
+    if (!events.has(id)) problem(`${id}: its end was never told`);
+  }
   const count = (holds: (job: JobFacts) => boolean) => jobs.filter(holds).length;
   const figures = {
     kills: rounds,
@@ -153,7 +169,10 @@ export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } 
     promised: crowd.promised.size,
     jobs: jobs.length,
     completed: count(({ state }) => state === 'completed'),
-    crashed_twice: count(({ state }) => state === 'failed'),
+    crashed_twice: count(({ state, removedAt }) => state === 'failed' && removedAt === null),
+    canceled: count(({ state, removedAt }) => state === 'failed' && removedAt !== null),
+    deleted: count(({ state, removedAt }) => state === 'completed' && removedAt !== null),
+    batches: crowd.batches.size,
     renders: count(({ renderedAt }) => renderedAt !== null),
     events: events.size,
     damaged_databases: seen.damaged,

@@ -15,6 +15,8 @@ export interface JobFacts {
   renderedAt: number | null;
   credits: number;
   creditState: string;
+  removedAt: number | null;
+  batchId: string | null;
 }
 
 /** A copy of the database as a crash left it, read apart, so that the next start recovers the original by itself. */
@@ -37,7 +39,8 @@ export function readJobs(db: Db): JobFacts[] {
   return db
     .prepare<[], JobFacts>(
       `SELECT j.id, j.idempotency_key AS idempotencyKey, j.state, j.attempts_made AS attempts, j.error, j.artifact_name AS artifact,
-         j.rendered_at AS renderedAt, r.credits, r.state AS creditState
+         j.rendered_at AS renderedAt, r.credits, r.state AS creditState,
+         j.removed_at AS removedAt, j.batch_id AS batchId
        FROM jobs j JOIN reservations r ON r.job_id = j.id ORDER BY j.seq`,
     )
     .all();
@@ -60,7 +63,10 @@ export function auditBooks(db: Db, dataDir: string): string[] {
   if (new Set(rendered.map((job) => job.artifact)).size !== rendered.length)
     problems.push('two renders share a picture');
   const { kept, problems: spoilt } = judgeArtifacts(db, join(dataDir, 'artifacts'));
-  if (kept !== rendered.length) problems.push(`${kept} pictures of ${rendered.length} renders are booked`);
+  // A picture of a removed job is kept only if another job has it.
+  const certain = rendered.filter((job) => job.removedAt === null).length;
+  if (kept < certain || kept > rendered.length)
+    problems.push(`${kept} pictures of ${certain} to ${rendered.length} renders are booked`);
   problems.push(...spoilt);
   const charged = jobs.filter((job) => job.creditState === 'settled').reduce((sum, job) => sum + job.credits, 0);
   const { settled, reserved } =
