@@ -1,7 +1,8 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { z } from 'zod';
+import { batchPayloadSchema } from '../src/contract/batch.js';
 import { webhookPayloadSchema } from '../src/contract/delivery.js';
-import { envelopeOf, errorEnvelopeSchema, WEBHOOK_EVENTS, type WebhookEvent } from '../src/contract/job.js';
+import { envelopeOf, errorEnvelopeSchema, WEBHOOK_EVENTS } from '../src/contract/job.js';
 import { REQUEST_ID_PATTERN } from '../src/contract/limits.js';
 import { EXTENSION, OWN_META_NAMES } from '../src/contract/request-fields.js';
 import { RATE_HEADERS } from '../src/http/guard.js';
@@ -24,7 +25,16 @@ export function describeInterface(routes: readonly Route[], version: string, bas
     description: 'An API key, `sf_live_…`; each operation names the scope that it needs.',
   });
   for (const route of routes) register(registry, route);
-  for (const event of WEBHOOK_EVENTS) registry.registerWebhook(notification(event));
+  for (const event of WEBHOOK_EVENTS) {
+    const completed = event === 'capture.completed';
+    const told = {
+      operationId: completed ? 'captureCompleted' : 'captureFailed',
+      summary: completed ? 'A capture finished successfully' : 'A capture failed',
+    };
+    registry.registerWebhook(notification(event, told, webhookPayloadSchema(event)));
+  }
+  const batchTold = { operationId: 'batchEnded', summary: 'All captures of a batch have ended, or it was canceled' };
+  registry.registerWebhook(notification('batch.completed', batchTold, batchPayloadSchema));
   const document = app.getOpenAPI31Document({
     openapi: '3.1.0',
     info: {
@@ -142,15 +152,13 @@ function mapValues<From, To>(record: Record<string, From>, to: (value: From, key
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, to(value, key)]));
 }
 
-function notification(event: WebhookEvent): Webhook {
-  const completed = event === 'capture.completed';
+function notification(path: string, told: { operationId: string; summary: string }, schema: z.ZodType): Webhook {
   return {
     method: 'post',
-    path: event,
-    operationId: completed ? 'captureCompleted' : 'captureFailed',
+    path,
+    ...told,
     tags: ['webhooks'],
     security: [],
-    summary: completed ? 'A capture finished successfully' : 'A capture failed',
     request: {
       headers: z.object({
         'x-service-signature': z.string().meta({
@@ -158,7 +166,7 @@ function notification(event: WebhookEvent): Webhook {
             '`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of the timestamp, a period and the exact raw body, keyed with the webhook secret',
         }),
       }),
-      body: { required: true, content: { 'application/json': { schema: webhookPayloadSchema(event) } } },
+      body: { required: true, content: { 'application/json': { schema } } },
     },
     responses: {
       '2XX': { description: 'Acknowledged.' },

@@ -34,6 +34,7 @@ async function clientTypes(): Promise<string> {
     ...named,
     JobPage: paths['/v1/jobs']?.get.responses['200']?.content['application/json']?.schema.properties.data,
     CaptureCompletedEvent: webhooks['capture.completed']?.post.requestBody.content['application/json']?.schema,
+    BatchEndedEvent: webhooks['batch.completed']?.post.requestBody.content['application/json']?.schema,
     CaptureFailedEvent: webhooks['capture.failed']?.post.requestBody.content['application/json']?.schema,
   };
   const document = {

@@ -35,6 +35,7 @@ export type { Fetch } from './transport.js';
 export type {
   AcceptedJob,
   Batch,
+  BatchEndedEvent,
   BatchPage,
   CaptureCompletedEvent,
   CaptureData,

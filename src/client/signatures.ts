@@ -1,7 +1,7 @@
 /** Signed links to pictures, and the signatures of webhooks. */
 import { type CaptureTemplateRequest, type CaptureUrlRequest, checkedObject, checkedText } from './call-options.js';
 import { invalidArgument, StillframeError } from './stillframe-error.js';
-import { type CaptureCompletedEvent, type CaptureFailedEvent, NO_LINK_FIELDS } from './wire.js';
+import { type BatchEndedEvent, type CaptureCompletedEvent, type CaptureFailedEvent, NO_LINK_FIELDS } from './wire.js';
 
 type NotInLinks = (typeof NO_LINK_FIELDS)[number];
 export type LinkRequest = Omit<CaptureUrlRequest, NotInLinks> | Omit<CaptureTemplateRequest, NotInLinks>;
@@ -72,7 +72,7 @@ const SIGNATURE_HEADER = 'x-service-signature';
 /** Tolerance of signature timestamps in seconds (interface.md, Limits). */
 const TOLERANCE_SECONDS = 300;
 
-export type WebhookEvent = CaptureCompletedEvent | CaptureFailedEvent;
+export type WebhookEvent = CaptureCompletedEvent | CaptureFailedEvent | BatchEndedEvent;
 
 export interface WebhookRequest {
   /** The body exactly as received: not parsed, not formatted again. */

@@ -2,8 +2,16 @@
 import { z } from 'zod';
 import { CaptureError } from './capture-error.js';
 import { captureRequestSchema, type WebhookOptions } from './capture-request.js';
+import { deliveryFields } from './delivery.js';
 import { isObject, snakeNames } from './field-rules.js';
-import { EXAMPLE_TIME_MS, type JobSnapshot, jobSnapshotSchema, type PublicPlaces, toWireJobSnapshot } from './job.js';
+import {
+  EXAMPLE_TIME_MS,
+  type JobSnapshot,
+  jobFields,
+  jobSnapshotSchema,
+  type PublicPlaces,
+  toWireJobSnapshot,
+} from './job.js';
 import { BATCH_MAX, BATCH_PAGE } from './limits.js';
 import { webhookUrlProblem } from './read-url.js';
 import { EXTENSION, requestFields } from './request-fields.js';
@@ -106,7 +114,8 @@ export const batchQuery = z.object({
     .meta({ description: '`next_cursor` of the previous page', example: '1.99' }),
 });
 
-export type BatchEvent = 'batch.completed' | 'batch.canceled';
+const BATCH_EVENTS = ['batch.completed', 'batch.canceled'] as const;
+export type BatchEvent = (typeof BATCH_EVENTS)[number];
 
 /** The public state of a batch. Times are Unix ms. */
 export interface BatchSnapshot {
@@ -217,6 +226,17 @@ export function toWireBatch(batch: BatchSnapshot): z.output<typeof batchSchema> 
 export function toWireBatchCapture({ index, job }: BatchCapture, places: PublicPlaces) {
   return { index, ...toWireJobSnapshot(job, places) };
 }
+
+/** The schema of the payload of a batch's webhook. */
+export const batchPayloadSchema = z.object({
+  event: z.enum(BATCH_EVENTS).meta({ description: 'name of the event' }),
+  batch: batchSchema
+    .omit({ webhook: true })
+    .extend({ state: z.enum(['completed', 'canceled']).meta({ description: 'how the batch ended' }) })
+    .meta({ description: 'the batch at its end', id: undefined }),
+  request_id: jobFields.request_id,
+  ...deliveryFields,
+});
 
 /** The payload of a batch's webhook. */
 export function toBatchPayload(

@@ -15,7 +15,7 @@ import {
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const;
 
-const deliveryFields = {
+export const deliveryFields = {
   delivery_id: z.string().meta({
     description: 'id of the delivery, the same for all attempts and redeliveries',
     example: 'dlv_01K9Z8Y7X6W5V4T3S2R1Q0P9N8',

@@ -72,6 +72,7 @@ export async function useClient(signal: AbortSignal): Promise<string> {
 
 export async function receive(body: string, headers: Headers): Promise<string> {
   const event: WebhookEvent = await verifyWebhook({ body, headers, secret: 's' });
+  if ('batch' in event) return event.batch.state;
   return event.event === 'capture.completed' ? event.data.final_url : event.error.code;
 }
 
