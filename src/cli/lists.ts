@@ -10,7 +10,7 @@ import { addJsonCommand, type Json, print } from './with-store.js';
 export function addListsCommand(program: Command): void {
   const lists = program
     .command('lists')
-    .description('inspect or update the filter lists for ads, trackers, cookie banners and chat widgets');
+    .description('inspect or update the filter lists for ads, trackers, cookie banners, chat widgets and popups');
   addVerb(lists, 'status', 'show each filter list, its state and its age');
   addVerb(lists, 'update', 'fetch the filter lists that have changed');
 }

@@ -19,6 +19,16 @@ export interface MarkdownSource {
 const TEXT_MOST_CHARS = 2 * INSPECTION_LIMIT_CHARS;
 /** An article with a smaller share of the page's text is not its main content. Comments and article lists may be most of a page. */
 const ARTICLE_MIN_PART = 0.1;
+/** An article with a smaller share of the text outside of links and of the page's frame is one part of several, as in a shop. */
+const ARTICLE_MIN_OWN = 0.6;
+/** With as much text in long paragraphs, it is an article whatever is around it. */
+const ARTICLE_MIN_PROSE_CHARS = 1_000;
+const PARAGRAPH_MIN_CHARS = 80;
+/** With less text, the page is what its frame says. */
+const REST_MIN_CHARS = 100;
+/** What is around the content of a page, and what others have added to it. */
+const FRAME =
+  'nav,footer,aside,form,[role=navigation],[role=complementary],[role=contentinfo],[role=search],[class*=comment],[id*=comment],[class*=related],[class*=sidebar],[id*=sidebar],[class*=breadcrumb],[class*=disqus]';
 /** A `main` with a smaller share of the text does not contain the page's content. */
 const MAIN_MIN_PART = 0.5;
 
@@ -49,8 +59,13 @@ export function toMarkdown({ html, url, title, isPart = false }: MarkdownSource)
   const how = { serializer: (node: Node) => node, charThreshold: 200, keepClasses: true };
   const article = new Readability<Node>(keepMain(parse(html)), how).parse();
   const content = article?.content ?? null;
-  const isArticle = content !== null && textLength(content) >= wholeText * ARTICLE_MIN_PART;
-  const chosen = (isArticle ? content : body) as Element;
+  const rest = withoutFrame(body);
+  const isArticle =
+    content !== null &&
+    textLength(content) >= wholeText * ARTICLE_MIN_PART &&
+    (proseLength(content as Element) >= ARTICLE_MIN_PROSE_CHARS ||
+      ownLength(content as Element) >= ownLength(rest) * ARTICLE_MIN_OWN);
+  const chosen = (isArticle ? content : ownLength(rest) >= REST_MIN_CHARS ? rest : body) as Element;
   return written(document, chosen, url, heading);
 }
 
@@ -126,6 +141,24 @@ function shorten(content: Node): void {
     }
   };
   visit(content);
+}
+
+/** A copy without the page's frame. */
+function withoutFrame(body: Element): Element {
+  const copy = body.cloneNode(true) as Element;
+  for (const part of copy.querySelectorAll(FRAME)) part.remove();
+  return copy;
+}
+
+/** The length of the long paragraphs. */
+function proseLength(content: Element): number {
+  const lengths = [...content.querySelectorAll('p')].map(textLength);
+  return lengths.reduce((sum, length) => sum + (length >= PARAGRAPH_MIN_CHARS ? length : 0), 0);
+}
+
+/** The length of the text outside of links. */
+function ownLength(content: Element): number {
+  return [...content.querySelectorAll('a')].reduce((sum, link) => sum - textLength(link), textLength(content));
 }
 
 function textLength(node: Node): number {

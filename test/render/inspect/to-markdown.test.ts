@@ -28,3 +28,14 @@ it('cells are read although the article was extracted without their table', () =
   for (const body of [`<table><tbody><tr><td>Menu</td>${cell}</tr></tbody></table>`, rows, cell])
     expect(markdown(body)).toContain('Tale, ');
 });
+
+it('a shop is read with all of its products, without its frame', () => {
+  const cards = Array.from(
+    { length: 8 },
+    (_, at) => `<div class="card"><h5>Tea ${at}</h5><p>From garden ${words(6, at)}.</p><span>$${at}.00</span></div>`,
+  ).join('');
+  const about = `<div class="about"><p>Shop, ${words(40, 3)}.</p><p>Shop, ${words(40, 4)}.</p></div>`;
+  const text = markdown(`<nav>Menu entry</nav><header><h1>Teas</h1></header>${cards}${about}<footer>Imprint</footer>`);
+  for (let at = 0; at < 8; at++) expect(text).toContain(`Tea ${at}`);
+  expect(text).not.toMatch(/Menu entry|Imprint/);
+});
