@@ -19,6 +19,7 @@ import { readHealth, readLiveness } from './routes/read-health.js';
 import { readJob } from './routes/read-job.js';
 import { readMetrics } from './routes/read-metrics.js';
 import { readRequest } from './routes/read-request.js';
+import { readTiles } from './routes/read-tiles.js';
 import { readUsage } from './routes/read-usage.js';
 import { readWebhook } from './routes/read-webhook.js';
 import { redeliverWebhook } from './routes/redeliver-webhook.js';
@@ -77,6 +78,7 @@ export const API: readonly Route[] = [
   readUsage,
   readJob,
   removeJob,
+  readTiles,
   readRequest,
   readWebhook,
   redeliverWebhook,

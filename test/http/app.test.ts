@@ -132,6 +132,21 @@ describe('webhook delivery', () => {
     });
   });
 
+  describe('GET /v1/jobs/{id}/tiles', () => {
+    it('returns the picture of a completed job, or one of several, in tiles, as far as it has one', async () => {
+      const job = aCompletedJob();
+      const read = async (query: string, one = job) => await ask(having(one), `/v1/jobs/${one.id}/tiles${query}`);
+      const { status, json } = await read('?from=1');
+      const tile = { media_type: 'image/webp', base64: Buffer.from('tile').toString('base64'), top: 0, bottom: 720 };
+      expect([status, json.data]).toEqual([200, { total: 1, next: null, tiles: [tile] }]);
+      for (const query of ['?from=0', '?from=a', '?capture=none', '?other=1'])
+        expect((await read(query)).status, query).toBe(query === '?other=1' ? 200 : 400);
+      expect((await read('', aCompletedJob({}, { format: 'pdf' }))).status).toBe(400);
+      expect((await read('', aJob())).json.error.message).toContain('must be a job that has completed');
+      expect((await ask(having(job), '/v1/jobs/job_1/tiles')).status).toBe(404);
+    });
+  });
+
   it('is sent again against the exact ETag, once', async () => {
     const { services, job, delivery, etag } = withDelivery();
     const first = await ask(services, ...again(job.id, etag));

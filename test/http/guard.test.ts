@@ -13,6 +13,7 @@ const PROTECTED = [
   ['GET', '/v1/usage', 'jobs:read', '"read";q=600;w=60'],
   ['GET', '/v1/requests/some-key', 'jobs:read', '"read";q=600;w=60'],
   ['GET', `/v1/jobs/${ID}/webhook`, 'jobs:read', '"read";q=600;w=60'],
+  ['GET', `/v1/jobs/${ID}/tiles`, 'jobs:read', '"submit";q=120;w=60'],
   ['POST', `/v1/jobs/${ID}/webhook/redeliver`, 'screenshot:write', '"read";q=600;w=60'],
 ] as const;
 
