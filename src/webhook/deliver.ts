@@ -4,8 +4,8 @@
  */
 
 import { createHmac } from 'node:crypto';
-import { notPublic } from '../contract/capture-error.js';
 import { toBatchPayload } from '../contract/batch.js';
+import { notPublic } from '../contract/capture-error.js';
 import { toWebhookPayload } from '../contract/delivery.js';
 import type { PublicPlaces } from '../contract/job.js';
 import { webhookUrlProblem } from '../contract/read-url.js';

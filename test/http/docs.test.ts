@@ -48,7 +48,9 @@ describe('openapi.json', () => {
   it('asks for a key exactly where a route does', () => {
     for (const { path, operation } of operations) {
       expect(operation.security?.length, path).toBe(
-        /^\/v1\/(screenshot|pdf|compare|jobs|requests|usage|templates|batches|watches(?!\/\{id\}\/(feed|unsubscribe)))/.test(path)
+        /^\/v1\/(screenshot|pdf|compare|jobs|requests|usage|templates|batches|watches(?!\/\{id\}\/(feed|unsubscribe)))/.test(
+          path,
+        )
           ? 1
           : 0,
       );
