@@ -10,8 +10,15 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const INSTALLED = join(ROOT, 'node_modules', '.package-lock.json');
 const LOCK = join(ROOT, 'package-lock.json');
 const BUILT = ['dist/main.js', 'dist/client/client.js'].map((name) => join(ROOT, name));
-/** The types of the client are made from the schemas of the API. */
-const CLIENT_TYPES_FROM = ['src/contract', 'src/http', 'scripts/write-client-types.ts', 'scripts/openapi.ts'];
+/** The types of the clients are made from the schemas of the API. */
+const CLIENT_TYPES = ['src/client/wire.ts', 'clients/python/src/stillframe/wire.py'].map((name) => join(ROOT, name));
+const CLIENT_TYPES_FROM = [
+  'src/contract',
+  'src/http',
+  'scripts/write-client-types.ts',
+  'scripts/openapi.ts',
+  'scripts/python-types.ts',
+];
 const BUILT_FROM = ['docs', 'src', 'scripts', 'package.json', 'tsup.config.ts'];
 
 /** Installs the locked dependencies, dev ones included: a clone builds itself. */
@@ -57,10 +64,10 @@ export async function ensureBuilt() {
   run(process.execPath, [join(ROOT, 'node_modules', 'tsup', 'dist', 'cli-default.js'), '--silent']);
 }
 
-/** Writes src/client/wire.ts if it is missing or older than the schemas that it is made from. */
+/** Writes the types of the clients if they are missing or older than the schemas that they are made from. */
 export function ensureClientTypes() {
-  const file = join(ROOT, 'src/client/wire.ts');
-  if (existsSync(file) && statSync(file).mtimeMs >= newest(CLIENT_TYPES_FROM)) return;
+  const changedAt = newest(CLIENT_TYPES_FROM);
+  if (CLIENT_TYPES.every((file) => existsSync(file) && statSync(file).mtimeMs >= changedAt)) return;
   run(process.execPath, [join(ROOT, 'scripts/run-ts.mjs'), '--no-build', join(ROOT, 'scripts/write-client-types.ts')]);
 }
 
