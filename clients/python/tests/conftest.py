@@ -84,7 +84,7 @@ class StandIn:
                 at = min(len(stand_in.requests), len(stand_in.reactions)) - 1
                 stand_in.reactions[at](self)
 
-            do_GET = do_POST = do_DELETE = react
+            do_GET = do_POST = do_PUT = do_DELETE = react
 
             def log_message(self, *_):
                 pass

@@ -149,6 +149,21 @@ def test_files_are_sent_as_a_form(connect, stand_in, tmp_path):
         assert part.encode() in body
 
 
+def test_templates_are_stored_listed_and_deleted(connect, stand_in):
+    stand_in.script(data({"name": "card"}), data({"templates": [{"name": "card"}]}), data({"removed": True}))
+    client = connect(stand_in.url)
+    assert client.push_template("card", {"index.html": "<h1>{{title}}"}) == {"name": "card"}
+    assert client.templates() == [{"name": "card"}]
+    assert client.delete_template("card@1") is None
+    assert [(method, path) for method, path, _, _ in stand_in.requests] == [
+        ("PUT", "/v1/templates/card"),
+        ("GET", "/v1/templates"),
+        ("DELETE", "/v1/templates/card%401"),
+    ]
+    form = stand_in.requests[0][3]
+    assert b'filename="index.html"' in form and b'name="request"' not in form
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -101,22 +101,12 @@ def test_watches_are_made_changed_run_and_removed(stillframe):
         stillframe.watch(watch["id"])
 
 
-def test_a_batch_of_a_template_is_waited_for(stillframe, tmp_path):
-    name = f"card-{os.urandom(4).hex()}"
-    assert stillframe.push_template(name, {"index.html": "<h1>{{title}}"})["name"] == name
-    assert name in [template["name"] for template in stillframe.templates()]
-    requests = [{"url": SITE, **SMALL}, {"html": "<h1>Hello", **SMALL}]
-    submitted = stillframe.submit_batch({"requests": requests})
+def test_a_batch_is_waited_for(stillframe, tmp_path):
+    submitted = stillframe.submit_batch({"requests": [{"url": SITE, **SMALL}, {"html": "<h1>Hello", **SMALL}]})
     batch = stillframe.wait_for_batch(submitted["id"])
     assert (batch["state"], len(stillframe.batch(batch["id"], limit=5)["captures"])) == ("completed", 2)
     assert stillframe.batch_pictures_to(batch["id"], tmp_path / "x.zip").read_bytes().startswith(b"PK")
     stillframe.remove_batch(batch["id"])
-    picture = stillframe.capture({"template": name, "data": {"title": "Hello"}, **SMALL})
-    assert stillframe.download(picture).startswith(b"\x89PNG")
-    assert stillframe.template(name)["name"] == name
-    stillframe.delete_template(name)
-    with pytest.raises(InvalidRequest):
-        stillframe.template(name)
 
 
 def test_usage_and_health(stillframe):
