@@ -28,6 +28,7 @@ export const COMMAND_NAMES = [
   'top',
   'doctor',
   'browser',
+  'fonts',
   'lists',
   'completion',
 ] as const;

@@ -126,7 +126,8 @@ details[open] > summary { margin-bottom: .75rem; }
 .shot { position: relative; display: flex; flex-direction: column; padding: 0; overflow: hidden; }
 .shot:hover { border-color: var(--control); }
 .shot > :not(.thumb) { margin: 0 .9rem .4rem; }
-.shot > :last-child { margin: auto .9rem .7rem; padding-top: .2rem; }
+.shot > :last-child { margin-bottom: .7rem; }
+.shot > p:last-child { margin-top: auto; padding-top: .2rem; }
 .shot > a { display: -webkit-box; padding-top: .6rem; overflow: hidden; font-weight: 600; line-height: 1.35; text-decoration: none; overflow-wrap: anywhere; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
 .shot > a::after { content: ''; position: absolute; inset: 0; border-radius: 8px; }
 .shot > a:hover { text-decoration: underline; }

@@ -13,6 +13,7 @@ const OPTIONS = {
   failIfIncomplete: true,
   failIfContentMissing: ['Words'],
   failIfContentContains: [],
+  failIfResourcesFail: false,
   selector: null,
   fullPage: false,
   format: 'png' as const,
