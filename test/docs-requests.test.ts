@@ -19,15 +19,16 @@ const EXAMPLES = DOCUMENTS.flatMap((document) =>
     .map((example) => ({ file: document.file, example })),
 );
 /** How a file of each type begins. */
-const BEGINS: Record<string, string> = { pdf: '%PDF-', png: '\u0089PNG', bmp: 'BM' };
+const BEGINS: Record<string, string> = { pdf: '%PDF-', png: '\u0089PNG', bmp: 'BM', zip: 'PK' };
 
 let site: Server;
 let service: TestService;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 let bucket: Awaited<ReturnType<typeof startUploadReceiver>>;
 let directory: string;
-/** A job whose PDF has two pages. */
-let jobId: string;
+/** Jobs: one whose PDF has two pages, one with a picture, and one that is removed. */
+let jobIds: Record<'pdf' | 'picture' | 'spare', string>;
+let batchId: string;
 
 beforeAll(async () => {
   // Stands in for example.com, with the elements that its page has.
@@ -53,17 +54,30 @@ beforeAll(async () => {
     exampleWith(readDocument('docs/html-files.md'), 'json', 'full_page'),
   );
   // The PDFs that docs/documents.md merges and turns.
-  const printed = await fetch(`${service.url}/v1/screenshot`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${service.key}`,
-      'content-type': 'application/json',
-      accept: 'application/pdf',
-    },
-    body: JSON.stringify({ html: '<p>One<p style="break-before:page">Two', format: 'pdf', pdf: {} }),
-  });
-  jobId = printed.headers.get('x-job-id') ?? '';
+  const post = (path: string, body: object, accept = 'application/json') =>
+    fetch(`${service.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json', accept },
+      body: JSON.stringify(body),
+    });
+  const jobOf = (answer: Response) => answer.headers.get('x-job-id') ?? '';
+  const printed = await post(
+    '/v1/screenshot',
+    { html: '<p>One<p style="break-before:page">Two', format: 'pdf', pdf: {} },
+    'application/pdf',
+  );
+  const [picture, spare] = await Promise.all(
+    ['A picture', 'Another one'].map((html) => post('/v1/screenshot', { html })),
+  );
+  jobIds = { pdf: jobOf(printed), picture: jobOf(picture as Response), spare: jobOf(spare as Response) };
+  const batch = await post('/v1/batches', { requests: [{ html: 'A picture' }] });
+  batchId = ((await batch.json()) as { data: { id: string } }).data.id;
   const pdf = Buffer.from(await printed.arrayBuffer());
+  await mkdir(join(directory, 'og-card'));
+  const templates = readDocument('docs/templates.md');
+  await writeFile(join(directory, 'og-card', 'index.html'), exampleWith(templates, 'html', '{{ title }}'));
+  await writeFile(join(directory, 'og-card', 'template.json'), exampleWith(templates, 'json', '"parameters"'));
+  await writeFile(join(directory, 'og-card', 'card.css'), 'h1 { color: teal }');
   for (const month of ['january', 'february']) await writeFile(join(directory, `${month}.pdf`), pdf);
   await mkdir(join(directory, 'report', 'img'), { recursive: true });
   for (const file of ['index.html', 'style.css', 'img/logo.png'])
@@ -81,10 +95,16 @@ function againstStandIns(example: string): string {
   const { port } = site.address() as AddressInfo;
   return example
     .replaceAll('http://127.0.0.1:3000', service.url)
-    .replace(/job_\w{26}/, jobId)
+    .replace(/job_\w{26}|\$JOB_ID/, jobIds[jobOfExample(example)])
+    .replace(/bat_\w{26}/, batchId)
     .replaceAll('https://hooks.example.com', receiver.origin)
     .replaceAll('https://bucket.example.com', bucket.origin)
-    .replaceAll('https://example.com', `http://127.0.0.2:${port}`);
+    .replaceAll(/https:\/\/example\.(com|org)/g, `http://127.0.0.2:${port}`);
+}
+
+function jobOfExample(example: string): keyof typeof jobIds {
+  if (example.includes('-X DELETE')) return 'spare';
+  return example.includes('/tiles') ? 'picture' : 'pdf';
 }
 
 it.each(EXAMPLES)('an example of $file works as written: $example', async ({ example }) => {

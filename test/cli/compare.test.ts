@@ -80,7 +80,7 @@ describe('stillframe compare', () => {
     [['blank.png', 'missing.png'], 1, 'missing.png cannot be read'],
     [['blank.png', 'box.png', '-o', 'changes.png'], 2, 'the picture of the differences is a .webp file'],
     [['blank.png', 'box.png', '--fail-above', '2'], 2, 'It must be a number from 0 to 1.'],
-    [['blank.png', 'example.com', '--format', 'pdf'], 2, '--format must be png, jpeg or webp'],
+    [['blank.png', 'example.com', '--format', 'pdf'], 2, '--format must be png, jpeg, webp or avif'],
   ])('refuses %j', async (args, status, message) => {
     expect(await compare(...args)).toMatchObject({ status, stderr: expect.stringContaining(message) });
   });

@@ -106,7 +106,6 @@ describe('a request that HTTP refuses is refused here', () => {
     ['a combination', { url: 'https://example.com/', format: 'pdf', selector: 'a' }],
     ['the metadata service', { url: 'http://169.254.169.254/' }],
     ['a private proxy', { url: 'https://example.com/', proxy: { server: 'http://10.0.0.1:3128' } }],
-    ['a body that is too large', { url: 'https://example.com/', custom_css: 'x'.repeat(300_000) }],
     ['a lone surrogate', { url: 'https://example.com/', custom_css: '\ud800' }],
     ['__proto__', JSON.parse('{"url":"https://example.com/","headers":{"__proto__":"x"}}')],
     ['nothing', {}],
@@ -121,6 +120,12 @@ describe('a request that HTTP refuses is refused here', () => {
   });
 
   it.each<[string, unknown, string]>([
+    // HTTP adds that files can be sent in a form.
+    [
+      'a body that is too large',
+      { url: 'https://example.com/', custom_css: 'x'.repeat(300_000) },
+      'The body is larger than 262144 bytes.',
+    ],
     ['a cycle', Object.assign(cyclic, { self: cyclic }), 'cannot be written as JSON'],
     ['no request', undefined, 'The body is empty'],
     [

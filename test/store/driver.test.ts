@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { expect, it } from 'vitest';
+import { builtModulesForEsbuild } from '../../scripts/built-modules.mjs';
 import { folderOfTest } from '../fixtures/temporary-folder.js';
 
 const throwing = (message: string) => `module.exports = class { constructor() { throw new Error('${message}'); } }`;
@@ -24,7 +25,15 @@ it.each([
   // The first thing that a server does, from a place with this driver.
   const entry = join(import.meta.dirname, '../../src/store/sqlite/lock-data-dir.ts');
   const outfile = join(dir, 'lock.mjs');
-  await build({ entryPoints: [entry], bundle: true, format: 'esm', platform: 'node', target: 'node20', outfile });
+  await build({
+    entryPoints: [entry],
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    outfile,
+    plugins: [builtModulesForEsbuild()],
+  });
   for (const name of driver === null ? [] : ['better-sqlite3', 'better-sqlite3-node20']) {
     mkdirSync(join(dir, 'node_modules', name), { recursive: true });
     writeFileSync(join(dir, 'node_modules', name, 'index.js'), driver ?? '');

@@ -300,9 +300,13 @@ async function heaviest(isShort: boolean): Promise<Bodies> {
       },
     ],
     ...Object.fromEntries(
-      ['/v1/jobs/:id/webhook/redeliver', '/v1/watches', ...WATCH_PATHS.map((path) => `/v1/watches/:id${path}`)].map(
-        (path) => [path, [plain]],
-      ),
+      [
+        '/v1/jobs/:id',
+        '/v1/batches/:id',
+        '/v1/jobs/:id/webhook/redeliver',
+        '/v1/watches',
+        ...WATCH_PATHS.map((path) => `/v1/watches/:id${path}`),
+      ].map((path) => [path, [plain]]),
     ),
     '/mcp': [
       {

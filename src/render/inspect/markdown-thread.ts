@@ -28,7 +28,7 @@ const PARAGRAPH_MIN_CHARS = 80;
 const REST_MIN_CHARS = 100;
 /** What is around the content of a page, and what others have added to it. */
 const FRAME =
-  'nav,footer,aside,form,[role=navigation],[role=complementary],[role=contentinfo],[role=search],[class*=comment],[id*=comment],[class*=related],[class*=sidebar],[id*=sidebar],[class*=breadcrumb],[class*=disqus]';
+  'nav,footer,aside,form,[role=navigation],[role=complementary],[role=contentinfo],[role=search],[class*=comment],[id*=comment],[class*=related],[class*=sidebar],[id*=sidebar],[class*=breadcrumb],[class*=disqus],[class*=review],[id*=review],button';
 /** A `main` with a smaller share of the text does not contain the page's content. */
 const MAIN_MIN_PART = 0.5;
 
