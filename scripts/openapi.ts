@@ -27,14 +27,14 @@ export function describeInterface(routes: readonly Route[], version: string, bas
   for (const route of routes) register(registry, route);
   for (const event of WEBHOOK_EVENTS) {
     const completed = event === 'capture.completed';
-    const told = {
+    const summary = {
       operationId: completed ? 'captureCompleted' : 'captureFailed',
       summary: completed ? 'A capture finished successfully' : 'A capture failed',
     };
-    registry.registerWebhook(notification(event, told, webhookPayloadSchema(event)));
+    registry.registerWebhook(notification(event, summary, webhookPayloadSchema(event)));
   }
-  const batchTold = { operationId: 'batchEnded', summary: 'All captures of a batch have ended, or it was canceled' };
-  registry.registerWebhook(notification('batch.completed', batchTold, batchPayloadSchema));
+  const ended = { operationId: 'batchEnded', summary: 'All captures of a batch have ended, or it was canceled' };
+  registry.registerWebhook(notification('batch.completed', ended, batchPayloadSchema));
   const document = app.getOpenAPI31Document({
     openapi: '3.1.0',
     info: {
@@ -152,11 +152,11 @@ function mapValues<From, To>(record: Record<string, From>, to: (value: From, key
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, to(value, key)]));
 }
 
-function notification(path: string, told: { operationId: string; summary: string }, schema: z.ZodType): Webhook {
+function notification(path: string, description: { operationId: string; summary: string }, schema: z.ZodType): Webhook {
   return {
     method: 'post',
     path,
-    ...told,
+    ...description,
     tags: ['webhooks'],
     security: [],
     request: {

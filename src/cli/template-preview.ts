@@ -64,7 +64,7 @@ export async function previewTemplate(dir: string, port: number): Promise<Templa
 interface Preview {
   dir: string;
   renderer: TemplateRenderer;
-  /** Open pages, which are told of changes. */
+  /** Open pages, which are notified of changes. */
   readers: Set<ServerResponse>;
   server: Server;
 }

@@ -52,7 +52,7 @@ export interface JobQuery {
 
 export type PageQuery = Pick<JobQuery, 'limit' | 'cursor'>;
 
-/** Captures that are submitted, told of and canceled together. */
+/** Captures that are submitted, followed and canceled together. */
 export interface BatchRequest extends Omit<Batching, 'requests'> {
   /** At most 1,000. They have no `webhook` of their own. */
   requests: (CaptureUrlRequest | CaptureHtmlRequest)[];

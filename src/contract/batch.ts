@@ -1,4 +1,4 @@
-/** Batches: captures that are submitted, told of and canceled together (extensions.md, Batches). */
+/** Batches: captures that are submitted, followed and canceled together (extensions.md, Batches). */
 import { z } from 'zod';
 import { CaptureError } from './capture-error.js';
 import { captureRequestSchema, type WebhookOptions } from './capture-request.js';
@@ -73,7 +73,7 @@ export const batchSchema = z
         url: z.string().meta({ description: 'address of the receiver', example: 'https://hooks.example.com/done' }),
       })
       .nullable()
-      .meta({ description: 'where its end is told; null without a webhook' }),
+      .meta({ description: 'the URL that is notified of its end; null without a webhook' }),
     poll_url: z.string().meta({ description: 'relative API path', example: `/v1/batches/${EXAMPLE_BATCH_ID}` }),
     pictures_url: z.string().meta({
       description: 'relative API path of a zip file of the pictures so far',
@@ -243,10 +243,10 @@ export function toBatchPayload(
   batch: BatchSnapshot,
   { event, deliveryId, generation }: { event: BatchEvent; deliveryId: string; generation: number },
 ) {
-  const { webhook: _, ...told } = toWireBatch(batch);
+  const { webhook: _, ...shown } = toWireBatch(batch);
   return {
     event,
-    batch: { ...told, state: event === 'batch.canceled' ? ('canceled' as const) : told.state },
+    batch: { ...shown, state: event === 'batch.canceled' ? ('canceled' as const) : shown.state },
     request_id: batch.requestId,
     delivery_id: deliveryId,
     delivery_generation: generation,

@@ -333,7 +333,7 @@ export interface JobStore {
   endFollowers(leaderId: string): Promise<EndedJob[] | null>;
   /**
    * Removes a job in ONE transaction, so that no look-up finds it. One that has not ended is canceled: its credits are released, its webhook
-   * is told, and jobs that share its render continue without it. One that has ended loses the pictures that no other job has, and a
+   * is notified, and jobs that share its render continue without it. One that has ended loses the pictures that no other job has, and a
    * delivery that is still pending. The idempotency key stays bound as long as jobs are kept.
    * @param keyId of the caller; null for any
    * @returns null if the key has no such job
@@ -421,7 +421,7 @@ export interface BatchStore {
   completeBatches(now: number): Promise<void>;
   /**
    * Removes a batch of a key (null: of any), so that no look-up finds it; its jobs are to be removed one by one (`jobsToClear`). If it had
-   * not ended, its webhook is told.
+   * not ended, its webhook is notified.
    * @returns false if there is no such batch
    */
   removeBatch(id: string, keyId: string | null, now: number): Promise<boolean>;
@@ -452,12 +452,14 @@ export interface DueDelivery {
   maxAttempts: number;
   url: string;
   secret: string;
-  told: ToldEnd;
+  ended: NotifiedEnd;
   traceparent: string | null;
 }
 
 /** What a webhook tells the end of. */
-export type ToldEnd = { kind: 'job'; job: JobSnapshot } | { kind: 'batch'; batch: BatchSnapshot; event: BatchEvent };
+export type NotifiedEnd =
+  | { kind: 'job'; job: JobSnapshot }
+  | { kind: 'batch'; batch: BatchSnapshot; event: BatchEvent };
 
 /** Identifies one attempt. */
 export type HeldDelivery = Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>;

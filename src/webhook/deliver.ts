@@ -100,18 +100,18 @@ async function attempt(
   due: DueDelivery,
   { signal, traceparent }: Sending,
 ): Promise<AttemptOutcome | null> {
-  const { told } = due;
+  const { ended } = due;
   const body = JSON.stringify(
-    told.kind === 'job'
-      ? toWebhookPayload(told.job, due, deps.places)
-      : toBatchPayload(told.batch, { ...due, event: told.event }),
+    ended.kind === 'job'
+      ? toWebhookPayload(ended.job, due, deps.places)
+      : toBatchPayload(ended.batch, { ...due, event: ended.event }),
   );
   const headers = {
     ...(traceparent === null ? {} : { traceparent }),
     [SIGNATURE_HEADER]: sign(due.secret, body, (deps.wallNow ?? deps.now)()),
   };
   const { url, attempt: nth, maxAttempts, deliveryId, jobId } = due;
-  const { accountId: account } = told.kind === 'job' ? told.job : told.batch;
+  const { accountId: account } = ended.kind === 'job' ? ended.job : ended.batch;
   const requester = { job_id: jobId, account };
   return await attemptPost(deps, { url, body, headers, attempt: nth, maxAttempts, deliveryId, requester }, signal);
 }

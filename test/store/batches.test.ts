@@ -58,7 +58,7 @@ describe('a batch', () => {
     const told = { ...counts, waiting: 0, completed: 2, failed: 1 };
     expect(await store.findBatch(batch.id)).toMatchObject({ counts: told, completedAt: NOON });
     expect(await deliver(store)).toMatchObject({
-      told: { kind: 'batch', event: 'batch.completed', batch: { counts: told } },
+      ended: { kind: 'batch', event: 'batch.completed', batch: { counts: told } },
     });
     expect(await deliver(store)).toBeNull();
     const found = await store.batchCaptures(batch.id, { after: null, limit: 2 });
@@ -128,7 +128,7 @@ describe('a batch', () => {
     expect(due).toHaveLength(3);
     for (const id of due) expect(await store.removeJob(id, null, LATER)).not.toBeNull();
     expect(await store.jobsToClear(10, LATER)).toEqual([]);
-    expect(await deliver(store)).toMatchObject({ told: { event: 'batch.canceled' } });
+    expect(await deliver(store)).toMatchObject({ ended: { event: 'batch.canceled' } });
     expect(await store.usage(user.accountId, NOON)).toMatchObject({ credits: 1, reserved: 0 });
     const again = await store.acceptBatch({ ...batch, id: newId('batch') }, jobs, RULES);
     expect(again).toMatchObject({ kind: 'conflict', isRemoved: true });

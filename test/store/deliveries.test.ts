@@ -54,7 +54,7 @@ test('a claimed delivery carries the secret and the ended job', async ({ store, 
     maxAttempts: 5,
     secret: SECRET,
     url: 'https://hooks.example.com/done?x=1',
-    told: { kind: 'job', job: { id: job.id, state: 'completed', result: { outcome: { ok: true } } } },
+    ended: { kind: 'job', job: { id: job.id, state: 'completed', result: { outcome: { ok: true } } } },
   });
 });
 describe('receivers', () => {

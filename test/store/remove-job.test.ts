@@ -69,7 +69,7 @@ describe('a job that is removed before its end', () => {
     expect(await store.removeJob(id, user.keyId, LATER)).toMatchObject({ canceled: { hasWebhook: true } });
     const due = await deliver(store);
     const error = { code: 'invalid_request', status: 409, details: { reason: 'canceled' } };
-    expect(due?.told).toMatchObject({ kind: 'job', job: { result: { outcome: { ok: false, error } } } });
+    expect(due?.ended).toMatchObject({ kind: 'job', job: { result: { outcome: { ok: false, error } } } });
   });
 
   test('leaves those that share its render to go on', async ({ store }) => {

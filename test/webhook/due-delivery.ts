@@ -7,8 +7,8 @@ export const SECRET = 'whsec_0123456789abcdef';
 /** A delivery that is due for the first time. */
 export function aDueDelivery(given: Partial<DueDelivery> & { job?: JobSnapshot } = {}) {
   const { job = aCompletedJob(), url = 'https://example.com/hook' } = given;
-  const told = { kind: 'job' as const, job };
-  const place = { deliveryId: 'dlv_1', jobId: job.id, url, secret: SECRET, job, told, traceparent: null };
+  const ended = { kind: 'job' as const, job };
+  const place = { deliveryId: 'dlv_1', jobId: job.id, url, secret: SECRET, job, ended, traceparent: null };
   return { ...place, generation: 1, attempt: 1, maxAttempts: 5, ...given };
 }
 

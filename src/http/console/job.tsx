@@ -138,7 +138,7 @@ function Course({ job, keyOf }: { job: JobSnapshot; keyOf: ApiKey | null }) {
 function Remove({ job, formToken }: { job: JobSnapshot; formToken: string }) {
   const [label, hint] =
     job.result === null
-      ? ['Cancel this job', 'It costs nothing, and its caller and its callback are told.']
+      ? ['Cancel this job', 'It costs nothing, and its caller and its callback are notified.']
       : ['Delete this job', 'The pictures that no other job has are deleted.'];
   return (
     <div id="remove" data-live={job.result === null ? `job?id=${job.id}` : undefined}>

@@ -3,7 +3,7 @@ import type { WebhookOptions } from '../../contract/capture-request.js';
 import { newId } from '../../contract/ids.js';
 import { type BatchRow, toBatch } from '../batches.js';
 import { type DeliveryRow, type FoundJob, toSnapshot } from '../rows.js';
-import type { AttemptOutcome, DueDelivery, ToldEnd } from '../store.js';
+import type { AttemptOutcome, DueDelivery, NotifiedEnd } from '../store.js';
 import { openOrNull, placeOf, type Vault } from '../vault.js';
 
 /** A delivery fails this long after its event, even if attempts are left, so that a dead receiver's backlog ends. */
@@ -46,8 +46,8 @@ export function toDueDelivery(
 ): DueDelivery | null {
   const { jobId, deliveryId, generation, maxAttempts, url } = row;
   const secret = openOrNull(vault, row.secret, placeOf.webhook(jobId));
-  const told = toldOf(row, job, batch);
-  if (secret === null || told === null) return null;
+  const ended = endOf(row, job, batch);
+  if (secret === null || ended === null) return null;
   const traceparent = job?.traceparent ?? null;
   return {
     deliveryId,
@@ -57,12 +57,12 @@ export function toDueDelivery(
     maxAttempts,
     url,
     secret,
-    told,
+    ended,
     traceparent,
   };
 }
 
-function toldOf({ event }: ClaimedRow, job: FoundJob | null, batch: BatchRow | null): ToldEnd | null {
+function endOf({ event }: ClaimedRow, job: FoundJob | null, batch: BatchRow | null): NotifiedEnd | null {
   if (job !== null) return { kind: 'job', job: toSnapshot(job) };
   if (batch === null || (event !== 'batch.completed' && event !== 'batch.canceled')) return null;
   return { kind: 'batch', batch: toBatch(batch), event };
