@@ -387,7 +387,11 @@ export class Service implements AsyncDisposable {
         }),
       removeJob: (id, keyId) => removeJob(this.removeDeps(), id, keyId),
       batches: {
-        submit: (submission, context) => submitBatch(deps, submission, context),
+        submit: async (submission, context) => {
+          const batch = await submitBatch(deps, submission, context);
+          if (batch.completedAt !== null) this.deliveries.wake();
+          return batch;
+        },
         remove: (id, keyId) =>
           removeBatch({ ...this.removeDeps(), onDeliveryDue: () => this.deliveries.wake() }, id, keyId),
       },

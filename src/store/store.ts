@@ -263,6 +263,7 @@ export interface EndedJob {
   requestId: string;
   accountId: string;
   state: 'completed' | 'failed';
+  /** Whether a delivery is due, also that of its batch. */
   hasWebhook: boolean;
   /** Whether jobs that share its render may be left, for `endFollowers`. */
   isFollowed: boolean;

@@ -17,6 +17,8 @@ export interface CrowdOptions {
   /** Where half of the jobs are announced; null: none is. */
   hook: { url: string; secret: string } | null;
   clients: number;
+  /** Whether the receiver has the ends of these batches. Default: not asked. */
+  knowsEnds?(batches: ReadonlySet<string>): boolean;
   /** Whether they remove some of their jobs, and send batches. Default: no. */
   removes?: boolean;
   problem(what: string): void;
@@ -85,7 +87,12 @@ export class Crowd implements AsyncDisposable {
       const { queue, settlement, webhooks } = (await health(this.at)).body.data;
       const announced =
         [...this.promised.values()].filter(isAnnounced).length + (this.options.hook === null ? 0 : this.batches.size);
-      return queue.total_pending + settlement.pending === 0 && webhooks.delivered + webhooks.failed >= announced;
+      return (
+        queue.total_pending + settlement.pending === 0 &&
+        webhooks.delivered + webhooks.failed >= announced &&
+        // Deliveries of jobs that were removed later are counted, too.
+        (this.options.knowsEnds?.(this.batches) ?? true)
+      );
     };
     return until(isIdle, withinMs, 50);
   }

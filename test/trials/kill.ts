@@ -79,6 +79,7 @@ export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } 
     hook: { url: receiver.url(), secret: SECRET },
     clients: CLIENTS,
     removes: true,
+    knowsEnds: (batches) => [...batches].every((id) => events.has(id)),
     problem,
   });
   const webhooks = { STILLFRAME_WEBHOOK_ALLOW: receiver.origin, STILLFRAME_WEBHOOK_BACKOFF_MS: '100,200,400' };

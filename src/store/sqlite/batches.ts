@@ -62,10 +62,12 @@ export function acceptBatch(
   return null;
 }
 
-/** Completes a batch, or all, whose jobs have ended. Runs inside the caller's transaction. */
-export function completeBatches(sql: Sql, now: number, id: string): void {
-  for (const batch of sql.all<{ id: string }>(COMPLETED_BATCHES, [now, id]))
-    announceDelivery(sql, batch.id, { event: 'batch.completed', now });
+/** Completes a batch, or all, whose jobs have ended. Runs inside the caller's transaction. @returns whether a delivery is due */
+export function completeBatches(sql: Sql, now: number, id: string): boolean {
+  const due = sql
+    .all<{ id: string }>(COMPLETED_BATCHES, [now, id])
+    .map((batch) => announceDelivery(sql, batch.id, { event: 'batch.completed', now }));
+  return due.includes(true);
 }
 
 /** Runs inside the caller's transaction. */

@@ -299,8 +299,8 @@ export function endWithEffects(
   countOutcome(sql, row.accountId, periodOf(now), outcome ?? outcomeOf(state, error));
   endCredits(sql, row.id, state === 'completed' ? 'settled' : 'released');
   const hasWebhook = row.webhookUrl !== null && announceDelivery(sql, row.id, { event: eventOf(state), now });
-  if (row.batchId !== null) completeBatches(sql, now, row.batchId);
-  return toEnded(row, { state, hasWebhook });
+  const isBatchDue = row.batchId !== null && completeBatches(sql, now, row.batchId);
+  return toEnded(row, { state, hasWebhook: hasWebhook || isBatchDue });
 }
 
 function expectOne(changed: number, id: string): void {
