@@ -7,7 +7,7 @@ import { serverOf } from './running-server.js';
 import { addSettings, readSettings } from './settings-flags.js';
 import { addJsonCommand, type StoreCommand } from './with-store.js';
 
-/** What a command works with. */
+/** The client of the server, and how the command was called. */
 export interface OnServer {
   client: Stillframe;
   json: boolean;

@@ -54,7 +54,7 @@ import type {
 /** How often a batch is looked up. */
 const BATCH_PAUSE_MS = 2_000;
 
-/** What was removed. */
+/** The answer to the removal of a job. */
 export interface RemovedJob {
   id: string;
   removed: true;

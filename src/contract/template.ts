@@ -16,7 +16,7 @@ export const MANIFEST_MAX_BYTES = 65_536;
 export const TEMPLATE_SOURCE_MAX_BYTES = 500_000;
 /** All files of a version together. */
 export const TEMPLATE_MAX_BYTES = 10_000_000;
-/** Of an account. */
+/** An account has at most as many templates, bytes in all of them, and versions of each. */
 export const TEMPLATES_MAX = 100;
 export const TEMPLATES_MAX_BYTES = 200_000_000;
 export const TEMPLATE_VERSIONS_MAX = 100;
@@ -293,7 +293,7 @@ export interface Template {
   createdAt: number;
 }
 
-/** What a request says about the capture, and what it gets from its template where it says nothing. */
+/** Adds the defaults of the template to a request; fields of the request win. */
 export function withTemplateDefaults(
   body: Readonly<Record<string, unknown>>,
   { manifest }: Pick<Template, 'manifest'>,

@@ -1,5 +1,6 @@
 import type { Context, Handler, MiddlewareHandler } from 'hono';
 import type { z } from 'zod';
+import { EXTENSION } from '../contract/request-fields.js';
 import type { AppEnv, AppServices } from './app-services.js';
 import type { Protection } from './guard.js';
 
@@ -58,4 +59,26 @@ export interface Route {
   /** Answers a request with another method. Default: as any error. */
   refuse?(services: AppServices, c: Context<AppEnv>, thrown: unknown): Response;
   handle(services: AppServices): Handler<AppEnv>;
+}
+
+/** The parts of an endpoint of an extension. */
+interface ExtensionRoute {
+  access: Protection;
+  described: Omit<Description, 'tags'>;
+  handle(services: AppServices, c: Context<AppEnv>): Promise<Response>;
+}
+
+/** An endpoint of an extension, in the group of the tag. */
+export function extensionRoute(
+  tag: Description['tags'][number],
+  [method, path]: [Route['method'], string],
+  { access, described, handle }: ExtensionRoute,
+): Route {
+  return {
+    method,
+    path,
+    access,
+    describe: () => ({ ...described, tags: [tag], ...EXTENSION }),
+    handle: (services) => (c) => handle(services, c),
+  };
 }

@@ -29,7 +29,7 @@ function associatedFiles(pdf: PDF): PdfRef[] {
   return [...(list ?? [])].filter((item) => item.type === 'ref');
 }
 
-/** What is the same in each PDF that a file is attached to. */
+/** The parts of an attachment that are the same in each PDF that it is attached to. */
 const prepared = new WeakMap<Uint8Array, { packed: Uint8Array; checksum: Buffer }>();
 
 function prepare(content: Uint8Array): { packed: Uint8Array; checksum: Buffer } {

@@ -440,7 +440,7 @@ export class PageCapture {
   }
 
   /**
-   * What belongs to the moment of the first picture: its document, and elements and values as they are in it. The page itself is arranged for
+   * Reads what belongs to the moment of the first picture: its document, and elements and values as they are in it. The page itself is arranged for
    * no picture that is printed or moves.
    * @returns called once the page is arranged for its picture
    */

@@ -457,7 +457,7 @@ export interface DueDelivery {
   traceparent: string | null;
 }
 
-/** What a webhook tells the end of. */
+/** The job or batch of whose end a webhook is notified. */
 export type NotifiedEnd =
   | { kind: 'job'; job: JobSnapshot }
   | { kind: 'batch'; batch: BatchSnapshot; event: BatchEvent };

@@ -143,7 +143,7 @@ describe('templates', () => {
     ]);
   });
 
-  test('of an account are limited in number, versions and size', async ({ templates, store, user }) => {
+  test('are limited in number, versions and size for each account', async ({ templates, store, user }) => {
     const limits = { versions: 2, templates: 2, bytes: 30 };
     const insert = (id: string, name: string, bytes = 1) =>
       store.insertTemplate(

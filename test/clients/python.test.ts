@@ -10,7 +10,7 @@ import { startService } from '../fixtures/start-service.js';
 
 const CLIENT = resolve(import.meta.dirname, '../../clients/python');
 
-/** What the tests need besides the client. Those of the examples are skipped without fastapi and django, which take half a minute to install. */
+/** Packages that the tests need besides the client. Those of the examples are skipped without fastapi and django, which take half a minute to install. */
 const PACKAGES = ['pytest'];
 
 /** Installs the client and what its tests need into a directory. Returns why this is impossible, or null. */

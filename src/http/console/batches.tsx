@@ -4,7 +4,7 @@ import { isId } from '../../contract/ids.js';
 import { Facts, LiveStatus, Marked, State } from './components.js';
 import { PostForm } from './layout.js';
 import { amount, instant, When } from './say.js';
-import { Thumb, titleOf } from './viewer.js';
+import { ShotHead } from './viewer.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
 const LISTED = 50;
@@ -142,18 +142,9 @@ function Progress({ batch: { total, counts, completedAt } }: { batch: BatchSnaps
 }
 
 function Frame({ capture: { index, job } }: { capture: BatchCapture }) {
-  const { outcome } = job.result ?? {};
   return (
     <li class="card shot">
-      <Thumb job={job} />
-      <a href={`job?id=${job.id}`} title={job.url}>
-        {amount(index + 1)}. {titleOf(job)}
-      </a>
-      {outcome?.ok === false ? (
-        <p class="hint">
-          <Marked text={outcome.error.message} />
-        </p>
-      ) : null}
+      <ShotHead job={job} prefix={`${amount(index + 1)}. `} />
       <p class="meta">
         <State job={job} />
       </p>

@@ -2,9 +2,9 @@ import type { ApiKey } from '../../capture/app-store.js';
 import type { CaptureData } from '../../contract/capture-data.js';
 import { JOB_STATES, type JobSnapshot, type JobState } from '../../contract/job.js';
 import { nextCursor, readPage } from '../jobs-page.js';
-import { Field, LiveStatus, Marked, SelectField, State } from './components.js';
+import { Field, LiveStatus, SelectField, State } from './components.js';
 import { amount, duration, When } from './say.js';
-import { Thumb, titleOf } from './viewer.js';
+import { ShotHead } from './viewer.js';
 import type { Answer, Visit } from './visit.js';
 
 const ADDRESS_MAX_CHARS = 200;
@@ -155,18 +155,9 @@ interface ShotProps {
 
 function Shot({ job, others, label, now }: ShotProps) {
   const { outcome, durationMs } = job.result ?? {};
-  const url = outcome?.ok === true ? outcome.data.url : job.url;
   return (
     <li class="card shot">
-      <Thumb job={job} />
-      <a href={`job?id=${job.id}`} title={url}>
-        {titleOf(job)}
-      </a>
-      {outcome?.ok === false ? (
-        <p class="hint">
-          <Marked text={outcome.error.message} />
-        </p>
-      ) : null}
+      <ShotHead job={job} />
       <p class="meta">
         {outcome?.ok === true && outcome.data.cached ? (
           <span class="state good">from the cache</span>

@@ -2,6 +2,7 @@
 import type { CaptureData } from '../../contract/capture-data.js';
 import { HTML_JOB_URL } from '../../contract/capture-request.js';
 import type { JobSnapshot } from '../../contract/job.js';
+import { Marked } from './components.js';
 
 /** Address of a stored picture, relative to the pages of the console. */
 export function pictureAt(artifact: string): string {
@@ -26,7 +27,7 @@ export function pictureOf({ result }: JobSnapshot): CaptureData | null {
 }
 
 /** A job's picture in small, or what it is instead. It repeats what stands beside it, so it has no text for screen readers. */
-export function Thumb({ job }: { job: JobSnapshot }) {
+function Thumb({ job }: { job: JobSnapshot }) {
   const picture = pictureOf(job);
   if (picture !== null) {
     return (
@@ -42,6 +43,25 @@ export function Thumb({ job }: { job: JobSnapshot }) {
     <span class={`thumb none ${look}`} aria-hidden="true">
       {text}
     </span>
+  );
+}
+
+/** The upper part of a job's card in a gallery: its picture, the link to it and its failure. */
+export function ShotHead({ job, prefix = '' }: { job: JobSnapshot; prefix?: string }) {
+  const { outcome } = job.result ?? {};
+  return (
+    <>
+      <Thumb job={job} />
+      <a href={`job?id=${job.id}`} title={outcome?.ok === true ? outcome.data.url : job.url}>
+        {prefix}
+        {titleOf(job)}
+      </a>
+      {outcome?.ok === false ? (
+        <p class="hint">
+          <Marked text={outcome.error.message} />
+        </p>
+      ) : null}
+    </>
   );
 }
 

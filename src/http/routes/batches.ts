@@ -194,7 +194,7 @@ async function picturesOf(services: AppServices, id: string): Promise<ZippedFile
     const page: BatchCapture[] = await services.store.batchCaptures(id, { after, limit: BATCH_PAGE.max });
     const opened = page.flatMap(namesOf).map(async ({ name, artifact }): Promise<ZippedFile[]> => {
       const picture = await services.openPicture(artifact);
-      // What has been deleted since is left out.
+      // Pictures that have been deleted since are left out.
       if (picture === null || picture === 'deleted') return [];
       return [{ name, bytes: picture.bytes, read: () => Readable.from(chunksOf(picture), { objectMode: false }) }];
     });

@@ -7,12 +7,12 @@ import { PAGE_FILES_MAX } from '../../contract/limits.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import { refusedBody } from '../../contract/request-json.js';
 import { TEMPLATE_MAX_BYTES, templateEntrySchema, templateSchema } from '../../contract/template.js';
-import type { AppEnv, AppServices } from '../app-services.js';
+import type { AppEnv } from '../app-services.js';
 import { answerData, clientOf } from '../exchange.js';
 import { type Protection, principalOf } from '../guard.js';
 import { type FormParts, isForm, type PackedFiles } from '../read-form.js';
 import { receiveForm } from '../receive-form.js';
-import type { Description, Route } from '../route.js';
+import { extensionRoute, type Route } from '../route.js';
 import { refuseWhenDraining } from '../submit-and-wait.js';
 
 const READS: Protection = { scope: 'templates:read', meter: 'reads' };
@@ -22,22 +22,8 @@ const nameParameter = (description: string) => z.object({ name: z.string().meta(
 const A_NAME = nameParameter('name of the template, or of a version, such as `og-card@3`');
 const NO_TEMPLATE = { 404: 'No such template, or no such version of it, for this account.' };
 
-function route(
-  method: Route['method'],
-  path: string,
-  {
-    access,
-    described,
-    handle,
-  }: {
-    access: Protection;
-    described: Omit<Description, 'tags'>;
-    handle(services: AppServices, c: Context<AppEnv>): Promise<Response>;
-  },
-): Route {
-  const describe = (): Description => ({ ...described, tags: ['templates'], ...EXTENSION });
-  return { method, path, access, describe, handle: (services) => (c) => handle(services, c) };
-}
+const route = (method: Route['method'], path: string, parts: Parameters<typeof extensionRoute>[2]) =>
+  extensionRoute('templates', [method, path], parts);
 
 const nameOf = (c: Context<AppEnv>) => c.req.param('name') ?? '';
 

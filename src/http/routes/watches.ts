@@ -18,7 +18,7 @@ import type { AppEnv, AppServices } from '../app-services.js';
 import { answerData } from '../exchange.js';
 import { failureOf, guard, keyLimited, type Protection, principalOf, takeToken } from '../guard.js';
 import { readJson } from '../read-body.js';
-import type { Description, Route } from '../route.js';
+import { extensionRoute, type Route } from '../route.js';
 import { refuseWhenDraining } from '../submit-and-wait.js';
 
 const READS: Protection = { scope: 'watches:read', meter: 'reads' };
@@ -54,22 +54,16 @@ function route(
   method: Route['method'],
   path: string,
   {
-    access,
-    described,
     handle,
-  }: {
-    access: Protection;
-    described: Omit<Description, 'tags'>;
+    ...parts
+  }: Omit<Parameters<typeof extensionRoute>[2], 'handle'> & {
     handle: (watches: Watches, c: Context<AppEnv>, services: AppServices) => Promise<Response>;
   },
 ): Route {
-  return {
-    method,
-    path,
-    access,
-    describe: () => ({ ...described, tags: ['watches'], ...EXTENSION }),
-    handle: (services) => async (c) => await handle(await services.watches(), c, services),
-  };
+  return extensionRoute('watches', [method, path], {
+    ...parts,
+    handle: async (services, c) => await handle(await services.watches(), c, services),
+  });
 }
 
 const idOf = (c: Context<AppEnv>) => c.req.param('id') ?? '';

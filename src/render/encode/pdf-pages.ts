@@ -7,7 +7,7 @@ import { FULL_PAGE_MAX_HEIGHT_PX } from '../../contract/limits.js';
 import { type PageRange, pagesIn } from '../../contract/page-ranges.js';
 import { sharp } from '../../sharp.js';
 
-/** What WebAssembly may use. The file's bytes are a part of it. */
+/** The most memory that WebAssembly may use, with the bytes of the file. */
 const MEMORY_MAX_BYTES = 512 * 1024 * 1024;
 const WASM_PAGE_BYTES = 65_536;
 /** As many pages of the lowest viewport as a full page has room for. */

@@ -14,7 +14,7 @@ import { type Found, findDeep, isDeep } from './deep-selector.js';
 import { getterOf, shadowRootOf } from './dom.js';
 import { partOf } from './source.js';
 
-/** What the page has for one match of a rule; the value is made of it outside of the page. */
+/** The text of one match of a rule, from which the value is made outside of the page. */
 export interface RawValue {
   /** The text, attribute or HTML to read; null if there is none. */
   text: string | null;

@@ -25,7 +25,7 @@ const GENERIC = /^(serif|sans-serif|monospace|cursive|fantasy|math|emoji|fangson
 /** Fonts of one system. A list that begins with them is made to be replaced elsewhere. */
 const OF_SYSTEMS =
   /^(-apple-system|blinkmacsystemfont|segoe ui.*|\.?sf .*|\.?sfns.*|sfmono-.*|helvetica neue|menlo|monaco|consolas|apple color emoji)$/;
-/** What Chromium computes where a page says nothing: of text, and of buttons and fields. */
+/** The fonts that Chromium computes where a page names none: that of text, and that of buttons and fields. */
 const BY_DEFAULT = /^"?(times new roman|arial)"?$/i;
 const SKIPPED = /^(script|style|noscript|template|textarea|title)$/;
 

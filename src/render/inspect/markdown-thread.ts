@@ -26,7 +26,7 @@ const ARTICLE_MIN_PROSE_CHARS = 1_000;
 const PARAGRAPH_MIN_CHARS = 80;
 /** With less text, the page is what its frame says. */
 const REST_MIN_CHARS = 100;
-/** What is around the content of a page, and what others have added to it. */
+/** Elements around the content of a page, or with what others have added to it. */
 const FRAME =
   'nav,footer,aside,form,[role=navigation],[role=complementary],[role=contentinfo],[role=search],[class*=comment],[id*=comment],[class*=related],[class*=sidebar],[id*=sidebar],[class*=breadcrumb],[class*=disqus],[class*=review],[id*=review],button';
 /** A `main` with a smaller share of the text does not contain the page's content. */

@@ -548,7 +548,7 @@ export class NetworkTracker {
     return groupPending(this.failures().filter(isResource));
   }
 
-  /** What the document has requested and not got, except what a rule blocks and the document itself. */
+  /** Failed requests of the document, except its own and those that a rule blocks. */
   failures(): FailedRequest[] {
     return [...this.#failed.values()];
   }

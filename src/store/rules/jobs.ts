@@ -132,7 +132,7 @@ export const CANCELED = JSON.stringify(toStoredError(jobCanceled()));
 /** The outcome under which canceled jobs are counted. */
 export const CANCELED_OUTCOME = 'canceled';
 
-/** What is left of the result of an ended job that is removed. */
+/** The result of an ended job that is removed: empty, but still a success or a failure. */
 export function emptiedResult({ data }: Pick<JobRow, 'data'>): Pick<JobRow, 'data' | 'error'> {
   return data === null ? { data, error: '{}' } : { data: '{}', error: null };
 }

@@ -464,7 +464,7 @@ export const templates = sqliteTable(
     /** A list of PageFile as JSON. */
     files: text().notNull(),
     bytes: integer().notNull(),
-    /** Of the names and contents of all files. */
+    /** The digest of the names and contents of all files. */
     sha256: text().notNull(),
     createdAt: integer().notNull(),
     /** The content of all files. The last column, so that the others are read without it. */

@@ -137,7 +137,7 @@ function isTour(box: HTMLElement): boolean {
   return around.some((element) => TOUR.test(`${element.id} ${element.getAttribute('class') ?? ''}`));
 }
 
-/** What a window wants; null if its words do not say, or it is a part of the page, an application's own dialog or a consent banner. */
+/** The kind of a window; null if its words do not say, or it is a part of the page, an application's own dialog or a consent banner. */
 function kindOf(element: HTMLElement): PopupKind | null {
   const frame = matches(element, 'iframe') ? element : element.querySelector('iframe');
   if (frame !== null && SIGN_IN_FRAME.test((frame as HTMLIFrameElement).src)) return 'login';
