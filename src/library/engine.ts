@@ -133,7 +133,9 @@ export class Engine implements AsyncDisposable {
 
   async #render(order: EngineOrder, ends: AbortSignal): Promise<Rendering> {
     using limit = timeLimit(order.options);
-    return await this.#renderer.render({ ...order, onBegin: limit.begin }, AbortSignal.any([limit.signal, ends]));
+    const { capture } = await import('../render/capture.js');
+    const signal = AbortSignal.any([limit.signal, ends]);
+    return await capture(this.#renderer.deps, { ...order, onBegin: limit.begin }, signal);
   }
 
   async #close(): Promise<void> {

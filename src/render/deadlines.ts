@@ -132,15 +132,15 @@ export class Deadlines implements Disposable {
     return Math.max(0, this.budgetEndsAt - monotonicNow());
   }
 
-  /** Runs a step with the budget paused. Must not be nested. */
-  async withBudgetPaused<T>(work: () => Promise<T>): Promise<T> {
+  /** Pauses the budget until the result is disposed. Must not be nested. */
+  pauseBudget(): Disposable {
     this.#pausedAt = monotonicNow();
-    try {
-      return await this.orEnd(work());
-    } finally {
-      this.#budgetEndsAt = this.budgetEndsAt;
-      this.#pausedAt = null;
-    }
+    return {
+      [Symbol.dispose]: () => {
+        this.#budgetEndsAt = this.budgetEndsAt;
+        this.#pausedAt = null;
+      },
+    };
   }
 
   /** As the function `within`; rejects with the signal's reason if the capture must stop. */

@@ -45,8 +45,8 @@ import { scrollToElement } from './picture/element-picture.js';
 import { type ScrollReport, scrollThrough, waitForReaction } from './picture/full-page.js';
 import { isPrinted } from './picture/pdf-picture.js';
 import { type Picture, type PictureOrder, setDensity } from './picture/region-picture.js';
-import { endPrint, stopAgain, stopForPictures, withinMotion } from './picture/stop.js';
 import {
+  endPrint,
   findElements,
   groupPictures,
   noting,
@@ -54,11 +54,14 @@ import {
   type PictureGroup,
   type PictureToTake,
   readMarkup,
+  stopAgain,
+  stopForPictures,
   type Taken,
   type TakenPicture,
   TakenPictures,
   takePicture,
   undoPicture,
+  withinMotion,
 } from './picture/take-picture.js';
 import {
   type BlockedAndBanner,
@@ -309,7 +312,10 @@ export class PageCapture {
     this.times.enter('settle', 50);
     await this.#clearBanners();
     if (content) await waitForContent(page);
-    if (delay > 0) await this.deadlines.withBudgetPaused(() => advanceTime(page, delay, { realMs: delay }));
+    if (delay > 0) {
+      using _paused = this.deadlines.pauseBudget();
+      await this.deadlines.orEnd(advanceTime(page, delay, { realMs: delay }));
+    }
     if (content || delay > 0) await this.#clearBanners();
     await dropStalledStyleSheets(page, shown);
     if (this.#options.files?.template !== undefined) await this.#fitTexts();
@@ -339,8 +345,10 @@ export class PageCapture {
   async #scroll(group: PictureGroup): Promise<ScrollReport | null> {
     const { deadlines } = this;
     this.times.enter('scroll', 60);
-    const scrollThroughPage = () =>
-      scrollThrough(this.#page, group.options, {
+    let scroll: ScrollReport | null = null;
+    if (group.scrolls) {
+      using _paused = deadlines.pauseBudget();
+      const scrolling = scrollThrough(this.#page, group.options, {
         deadline: Math.min(monotonicNow() + SCROLL_MAX_MS, deadlines.endsAt - AFTER_SCROLL_MS),
         // A page that does not respond at all fails as early as one that is not scrolled.
         respondsBy: this.#viewDeadline,
@@ -349,7 +357,8 @@ export class PageCapture {
           await this.#clearBanners();
         },
       });
-    const scroll = group.scrolls ? await deadlines.withBudgetPaused(scrollThroughPage) : null;
+      scroll = await deadlines.orEnd(scrolling);
+    }
     if (group.options.selector !== null) await this.#scrollToElements(group);
     return scroll;
   }
@@ -405,37 +414,34 @@ export class PageCapture {
       ffmpeg: deps.ffmpeg,
       signal: deadlines.signal,
     };
-    const shootAll = async () => {
-      for (const [index, picture] of group.pictures.entries()) {
-        const { options } = picture;
-        if (this.#several && picture.kind === 'pdf')
-          await setDensity(boundedPage(this.session, deadline), options.view);
-        const printed = isPrinted(options);
-        if (printed && (index > 0 || !isPrinted(group.options))) await stopAgain(page, options, deadline);
-        const onShot = await pictures.next(picture);
-        const how = {
-          deadline,
-          scroll,
-          encodes: deps.encodes,
-          pdfs: deps.pdfs,
-          animation,
-          index: picture.index,
-          arranged: await this.#beginPicture(picture, deadline),
-        };
-        const onTaken = () => {
-          this.#fonts ??= substitutedFonts(page, options);
-          if (this.#several) onShot();
-        };
-        const shot = takePicture(page, options, { ...how, onShot: onTaken });
-        await pictures.add(picture, orView(page, picture, shot, how));
-        if (printed) await withinMotion(page, deadline, endPrint(page));
-        if (this.#several && !(group.isLast && index === group.pictures.length - 1))
-          await undoPicture(page, picture, deadline);
-      }
-    };
     // A navigation restarts the capture of a view, so its time limit covers all attempts.
     const isBudgeted = scroll === null && group.options.animate === null;
-    await (isBudgeted ? deadlines.orEnd(shootAll()) : deadlines.withBudgetPaused(shootAll));
+    using _paused = isBudgeted ? null : deadlines.pauseBudget();
+    for (const [index, picture] of group.pictures.entries()) {
+      const { options } = picture;
+      if (this.#several && picture.kind === 'pdf') await setDensity(boundedPage(this.session, deadline), options.view);
+      const printed = isPrinted(options);
+      if (printed && (index > 0 || !isPrinted(group.options))) await stopAgain(page, options, deadline);
+      const onShot = await deadlines.orEnd(pictures.next(picture));
+      const how = {
+        deadline,
+        scroll,
+        encodes: deps.encodes,
+        pdfs: deps.pdfs,
+        animation,
+        index: picture.index,
+        arranged: await deadlines.orEnd(this.#beginPicture(picture, deadline)),
+      };
+      const onTaken = () => {
+        this.#fonts ??= substitutedFonts(page, options);
+        if (this.#several) onShot();
+      };
+      const shot = takePicture(page, options, { ...how, onShot: onTaken });
+      await deadlines.orEnd(pictures.add(picture, orView(page, picture, shot, how)));
+      if (printed) await withinMotion(page, deadline, endPrint(page));
+      if (this.#several && !(group.isLast && index === group.pictures.length - 1))
+        await undoPicture(page, picture, deadline);
+    }
     await this.#facts?.clear();
   }
 

@@ -7,7 +7,7 @@ import { CountryObserver } from '../egress/observe-country.js';
 import type { Log } from '../log.js';
 import { builtFile } from '../package-files.js';
 import { PdfFiles } from '../pdf/pdf-files.js';
-import type { RenderDeps, Rendering, RenderOrder } from '../render/capture.js';
+import type { RenderDeps } from '../render/capture.js';
 import type { Blocker } from '../render/guard/blocker.js';
 import { inspect, MarkdownWorker } from '../render/inspect/inspect.js';
 import { findChromium } from '../render/install/find-chromium.js';
@@ -41,7 +41,8 @@ const ONE_PAGE_BROWSER_BYTES = 100_000_000;
 export class Renderer implements AsyncDisposable {
   private constructor(
     private readonly parts: { pool: BrowserPool; blocker: Blocker; markdown: MarkdownWorker },
-    private readonly deps: RenderDeps,
+    /** For `capture` of render/capture.ts, which is loaded while the browser starts. */
+    readonly deps: RenderDeps,
   ) {}
 
   /** Finds or installs a browser, and starts it. @throws BrowserError if none is available */
@@ -70,7 +71,6 @@ export class Renderer implements AsyncDisposable {
         signal: given.signal,
       }),
       startBlocker(config, egress, log),
-      // This is loaded while the browser starts.
       import('../render/capture.js'),
     ]);
     const countries = new CountryObserver({ egress, url: config.egressCheckUrl, log });
@@ -92,12 +92,6 @@ export class Renderer implements AsyncDisposable {
       log,
     };
     return new Renderer({ pool, blocker, markdown }, deps);
-  }
-
-  /** Renders one capture. @throws CaptureError */
-  async render(order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
-    const { capture } = await import('../render/capture.js');
-    return await capture(this.deps, order, signal);
   }
 
   /** Waits for a share of the memory of captures, which is returned on disposal. @param signal ends the wait with its reason */

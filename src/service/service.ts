@@ -308,9 +308,10 @@ export class Service implements AsyncDisposable {
         store,
         artifacts,
         templates: this.templates,
-        render: (order, signal) => {
+        render: async (order, signal) => {
           if (this.renderer === null) throw new Error('a job was claimed before there was a browser');
-          return this.renderer.render(order, signal);
+          const { capture } = await import('../render/capture.js');
+          return await capture(this.renderer.deps, order, signal);
         },
         uploads: {
           open: (name) => artifacts.open(name),

@@ -5,6 +5,7 @@ import { type Config, readConfig } from '../../src/config.js';
 import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
 import type { CaptureProxy } from '../../src/egress/egress.js';
 import { type Log, silentLog } from '../../src/log.js';
+import { capture } from '../../src/render/capture.js';
 import { Renderer } from '../../src/service/renderer.js';
 import type { TestGate } from './open-test-egress.js';
 
@@ -45,7 +46,8 @@ export async function openCaptures(
     /** @param wish a request as a client sends it */
     capture: (wish: Record<string, unknown>) => {
       const options = toCaptureOptions(captureRequestSchema.parse(wish));
-      return renderer.render(
+      return capture(
+        renderer.deps,
         { id: 'trial', options, onProgress: () => undefined },
         AbortSignal.timeout(CAPTURE_MAX_MS),
       );

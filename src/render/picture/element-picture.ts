@@ -1,8 +1,7 @@
 import type { Locator } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
-import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { CaptureOptions, ImageFormat } from '../../contract/capture-request.js';
 import { monotonicNow } from '../deadlines.js';
-import type { Encoding } from '../encode/encode.js';
 import type { ElementBox } from '../in-page/boxes.js';
 import type { ForeignPlace } from '../in-page/deep-selector.js';
 import type { PageExtent } from '../in-page/scroll.js';
@@ -10,41 +9,39 @@ import { pickElement } from '../page/main-world.js';
 import type { TimedPage } from '../page/page-clock.js';
 import { boundedPage, type PageSession } from '../page-session.js';
 import { arrangeParts, END_WAIT_MS, type ScrollOptions, SHOWN_MS, waitForReaction } from './full-page.js';
-import { fitRegion, measurePage, type Picture, type PictureOrder, takeRegion } from './region-picture.js';
+import { type ArrangedRegion, fitRegion, measurePage, type PictureOrder } from './region-picture.js';
 
 /** The in-page program cannot reach frames of another origin: playwright-core finds elements there, within this time. */
 const FIND_MAX_MS = 2_000;
 
 /**
- * Captures one element as a whole, even if it is larger than the view. Fixed elements do not cover it, unless it is one of
+ * Prepares the page for a picture of one element as a whole, even if it is larger than the view. Fixed elements do not cover it, unless it is one of
  * them.
  * @throws CaptureError `render_incomplete` when no match is visible, `invalid_request` when the browser rejects the selector
  */
-export async function takeElement(order: PictureOrder, selector: string, encoding: Encoding): Promise<Picture> {
+export async function arrangeElement(
+  order: PictureOrder,
+  selector: string,
+  format: ImageFormat,
+): Promise<ArrangedRegion> {
   const { page, options } = order;
   const find = async () => {
     const box = await findElement(order, selector);
     const measured = await measurePage(page);
     return { page: measured, box: paddedBox(box, options.padding, measured) };
   };
-  const region = await fitRegion(order, encoding.format, find, true);
+  const region = await fitRegion(order, format, find, true);
   const { scrollY, viewHeight } = region.page;
   const { apart } = await arrangeParts(order, region, {
     keep: 'none',
     down: Math.max(0, region.box.bottom - scrollY - viewHeight),
   });
-  return await takeRegion(order, region, {
-    encoding,
-    apart,
-    algorithm: 'element',
-    stoppedReason: 'element',
-    truncated: false,
-  });
+  return { region, apart, algorithm: 'element', stoppedReason: 'element', truncated: false };
 }
 
 /**
  * Scrolls to an element and through it, so that its lazy content loads, then waits until the page is idle. An element in
- * view costs two frames. A missing element is reported later, by takeElement.
+ * view costs two frames. A missing element is reported later, by `arrangeElement`.
  * @param how.index the number of visible matches before the element
  * @throws CaptureError `render_timeout` when the page stops responding, `render_crashed`, `navigation_failed`
  */
@@ -107,7 +104,7 @@ export function paddedBox(
 
 /**
  * The box of the first visible match, in CSS px of the page.
- * @throws CaptureError as `takeElement`
+ * @throws CaptureError as `arrangeElement`
  */
 export async function findElement(
   { page, session, options, index = 0 }: PictureOrder,

@@ -3,20 +3,19 @@
 import { type CaptureOptions, type ImageFormat, isImageFormat } from '../../contract/capture-request.js';
 import { FULL_PAGE_MAX_HEIGHT_PX, FULL_WIDTH_MAX_PX } from '../../contract/limits.js';
 import { monotonicNow, TIMED_OUT, timeLimit } from '../deadlines.js';
-import type { Encoding } from '../encode/encode.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import type { Expanding } from '../in-page/scrollers.js';
 import { frameIds, runInFrame } from '../launch/frame-scripts.js';
 import { advanceTime, resumePage, stopPage, type TimedPage } from '../page/page-clock.js';
 import { type Answer, type BoundedPage, boundedPage, callOnce } from '../page-session.js';
 import {
+  type ArrangedRegion,
   fitDensity,
   fitRegion,
   measurePage,
   type Picture,
   type PictureOrder,
   type Region,
-  takeRegion,
 } from './region-picture.js';
 
 /** The result of scrolling through a page. */
@@ -238,17 +237,15 @@ function pictureLimit(pageHeight: number, { start, options }: Omit<ScrollPlan, '
   return Math.min(limit, fitDensity({ width, height: limit }, options.view.deviceScaleFactor, format).height);
 }
 
-/** Captures the whole page. `by_sections` first moves pinned elements to their final position. */
-export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, encoding: Encoding): Promise<Picture> {
-  const { region, found, ...how } = await arrangeFullPage(order, scroll, encoding.format);
-  return { ...(await takeRegion(order, region, { ...how, encoding })), ...found };
-}
-
 /**
- * Prepares the page for a picture of all of it.
+ * Prepares the page for a picture of all of it. `by_sections` moves pinned elements to their final position.
  * @param format the one whose limits apply
  */
-export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport, format: ImageFormat) {
+export async function arrangeFullPage(
+  order: PictureOrder,
+  scroll: ScrollReport,
+  format: ImageFormat,
+): Promise<ArrangedRegion> {
   const { page } = order;
   const { fullWidth, maxHeight, fullPageAlgorithm: algorithm } = order.options;
   const bySections = algorithm === 'by_sections';
@@ -267,7 +264,7 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
     : { keep: 'view' as const, down: 0 };
   const { apart, isAll } = await arrangeParts(order, region, how);
   const hidesPart = (await page.call('transformedContent.hidesPart')) || (await page.call('scrollers.hidesContent'));
-  const lacks = !isAll || hidesPart || scroll.lacksContent;
+  const lacksContent = !isAll || hidesPart || scroll.lacksContent;
   const isShorter = bottom - top < pageHeight - 0.5;
   // The page may have grown beyond the requested height since it was scrolled through.
   const byRequest = isShorter && !region.isCut && scroll.stoppedReason === 'end_of_page';
@@ -275,9 +272,9 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
     region,
     algorithm,
     stoppedReason: byRequest ? 'max_height' : scroll.stoppedReason,
-    truncated: isShorter || scroll.stoppedReason !== 'end_of_page' || lacks,
+    truncated: isShorter || scroll.stoppedReason !== 'end_of_page' || lacksContent,
     apart,
-    found: { lacksContent: lacks, ...sideCut(region) },
+    lacks: { lacksContent, ...sideCut(region) },
   };
 }
 

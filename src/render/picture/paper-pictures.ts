@@ -54,8 +54,8 @@ async function takeOne(order: PictureOrder, view: View, { box, density: most, is
   const format = isTransparent ? 'png' : 'jpeg';
   const region = await fitRegion(own, format, async () => ({ page: await measurePage(page), box }), true);
   const encoding = { ...encodingOf(own.options, format), quality: QUALITY, transparent: isTransparent };
-  const how = { encoding, algorithm: 'native', stoppedReason: 'element', truncated: false } as const;
-  const { content, width, height } = await takeRegion(own, region, how);
+  const arranged = { region, algorithm: 'native', stoppedReason: 'element', truncated: false } as const;
+  const { content, width, height } = await takeRegion(own, arranged, { encoding });
   await page.send('Emulation.setDefaultBackgroundColorOverride', {});
   return { content: `data:image/${format};base64,${content.toString('base64')}`, density, pixels: width * height };
 }

@@ -129,7 +129,7 @@ async function prepareForPaper(
 async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Picture> {
   const { page, session, begun, encodes } = order;
   await using store = await SectionStore.open(session.temporaryDir, false, order.debug);
-  const { region, apart, found, ...reason } = await arrangeFullPage(order, scroll, 'png');
+  const { region, apart, lacks, ...reason } = await arrangeFullPage(order, scroll, 'png');
   const taken = await takeRows(order, region, { store, apart });
   const names = await page.call('print.documentNames');
   const strips = await store.strips();
@@ -140,7 +140,7 @@ async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Pi
   const { pages, ...file } = await edit(order, content, {});
   return {
     ...file,
-    ...found,
+    ...lacks,
     diagnostics: diagnosticsOf(region, taken, reason),
     timings: { begun, shoot: shot - begun, encode: performance.now() - shot },
   };

@@ -315,16 +315,23 @@ export interface RegionReason {
   truncated: boolean;
 }
 
+/** A region that is ready to be captured. */
+export interface ArrangedRegion extends RegionReason {
+  region: Region;
+  apart?: RangesApart | undefined;
+  /** What the picture lacks of its page. */
+  lacks?: Pick<Picture, 'lacksContent' | 'cut'>;
+}
+
 /**
  * Captures and encodes a region.
  * @throws CaptureError `render_timeout`, `render_crashed`
  */
 export async function takeRegion(
   order: PictureOrder,
-  region: Region,
-  how: RegionReason & { encoding: Encoding; apart?: RangesApart | undefined; mostPixels?: number },
+  { region, apart, lacks, ...reason }: ArrangedRegion,
+  { encoding, mostPixels = BAND_PIXELS }: { encoding: Encoding; mostPixels?: number },
 ): Promise<Picture> {
-  const { encoding, apart, mostPixels = BAND_PIXELS } = how;
   await order.arranged?.(region.box);
   const shown = apart === undefined ? await order.page.call('pin.reveal', region.box, drawnAt(region)) : null;
   if (shown !== null && isInView(region, { seen: shown.seen, mostPixels })) {
@@ -335,21 +342,23 @@ export async function takeRegion(
     const sized = Buffer.isBuffer(shot) ? shot : { ...shot, ...sizeOf(region) };
     return {
       ...(await encodeShots(order, sized, encoding)),
-      diagnostics: diagnosticsOf(region, { count: 1, whole: true }, how),
+      diagnostics: diagnosticsOf(region, { count: 1, whole: true }, reason),
+      ...lacks,
     };
   }
   await using store = await SectionStore.open(order.session.temporaryDir, encoding.transparent, order.debug);
   const taken = await takeRows(order, region, { store, apart, mostPixels });
   return {
     ...(await encodeShots(order, await store.strips(), encoding)),
-    diagnostics: diagnosticsOf(region, taken, how),
+    diagnostics: diagnosticsOf(region, taken, reason),
+    ...lacks,
   };
 }
 
 /** One shot, of the view by default. If possible, the browser encodes it in the requested format, and the result is a buffer. */
 export async function takeShot(order: PictureOrder, final: Shot | null, part?: ShotPart): Promise<Buffer | Strips> {
   if (final !== null && !isMasked(order)) return await captureShot(order.page, final, part?.clip);
-  const content = await takeFastShot(order, part);
+  const content = await finished(order, await captureShot(order.page, FAST, part?.clip), part);
   order.debug?.picture(content);
   return { pngs: [content], ...pngSize(content) };
 }
@@ -363,8 +372,8 @@ interface ShotPart {
   inner: { left: number; top: number; width: number; height: number } | null;
 }
 
-async function takeFastShot(order: PictureOrder, part?: ShotPart): Promise<Buffer> {
-  const png = await captureShot(order.page, FAST, part?.clip);
+/** Paints the mask over a lossless shot, and cuts it to its part. */
+async function finished(order: PictureOrder, png: Buffer, part?: ShotPart): Promise<Buffer> {
   const masked = isMasked(order) ? await paintMask(order, png, part?.place) : png;
   return part === undefined || part.inner === null ? masked : await cropped(masked, part.inner);
 }
@@ -410,32 +419,38 @@ export async function takeRows(
   let count = 0;
   let y = top;
   const isTime = () => count === 0 || monotonicNow() <= lastStart;
-  const takeTo = async (to: number) => {
-    while (y < to - ROUNDING && isTime()) {
-      const { png, end } = await takeBand(order, region, { from: y, to, mostPixels });
-      store.add(png, Math.min(Math.round(end * density) - Math.round(y * density), pngSize(png).height));
-      count++;
-      y = end;
+  let shownAt: number | null = null;
+  for (const { end, at } of stretchesOf(region, apart)) {
+    if (at !== shownAt && y < end - ROUNDING && isTime()) {
+      await apart?.showAt(at ?? apart.home);
+      shownAt = at;
     }
-  };
-  const onPixel = (edge: number) => Math.min(bottom, Math.round(edge * density) / density);
-  let isAtHome = true;
-  for (const range of apart?.ranges ?? []) {
-    const from = onPixel(range.top);
-    if (from > y + ROUNDING && !isAtHome) await apart?.showAt(apart.home);
-    await takeTo(from);
-    if (range.top >= bottom || !isTime()) break;
-    await apart?.showAt(range.at);
-    isAtHome = false;
-    await takeTo(onPixel(range.bottom));
+    while (y < end - ROUNDING && isTime()) {
+      const band = await takeBand(order, region, { from: y, to: end, mostPixels });
+      store.add(band.png, Math.min(Math.round(band.end * density) - Math.round(y * density), pngSize(band.png).height));
+      count++;
+      y = band.end;
+    }
   }
-  await apart?.showAt(apart.home);
-  await takeTo(bottom);
+  if (shownAt !== null) await apart?.showAt(apart.home);
   return { count, whole: y >= bottom - ROUNDING };
 }
 
+/** The ends of the stretches of a region, in order, with the scroll position at which each is shown; null for that of the rest of the page. */
+function stretchesOf({ box, density }: Region, apart?: RangesApart): { end: number; at: number | null }[] {
+  const ranges = apart?.ranges ?? [];
+  const all = ranges.flatMap(({ top, bottom, at }) => [
+    { end: top, at: null },
+    { end: bottom, at },
+  ]);
+  return [...all, { end: box.bottom, at: null }].map(({ end, at }) => ({
+    end: Math.min(box.bottom, Math.round(end * density) / density),
+    at,
+  }));
+}
+
 /** Captures as many rows as one view shows, in as many shots as the columns need. */
-export async function takeBand(
+async function takeBand(
   order: PictureOrder,
   region: Region,
   { from, to, mostPixels }: { from: number; to: number; mostPixels: number },
@@ -449,7 +464,8 @@ export async function takeBand(
     const edge = Math.min(right, wholePixels(shown.seen.right, region.density));
     // A page that cannot be scrolled there shows nothing of it.
     const next = edge > x + ROUNDING ? edge : right;
-    shots.push(await takeFastShot(order, partOf(region, { left: x, right: next, top: from, bottom: end }, shown)));
+    const part = partOf(region, { left: x, right: next, top: from, bottom: end }, shown);
+    shots.push(await finished(order, await captureShot(order.page, FAST, part.clip), part));
     x = next;
   }
   return { png: await joinedAcross(shots), end };

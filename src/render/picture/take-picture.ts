@@ -1,24 +1,31 @@
 /**
  * Takes the pictures of a prepared page, each as if it were the only one: of the view, the whole page, one element, or as PDF.
- * Knows nothing of waiting, checks or jobs.
+ * Knows nothing of checks or jobs.
  */
 
 import type { CaptureWarning } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';
-import { type CaptureOptions, type ClipOption, isImageFormat } from '../../contract/capture-request.js';
+import {
+  type CaptureOptions,
+  type ClipOption,
+  type ImageFormat,
+  isImageFormat,
+} from '../../contract/capture-request.js';
 import { DOCUMENT_MAX_CHARS, PICTURES_MAX_BYTES } from '../../contract/limits.js';
 import { numbered, type PictureOrdered } from '../../contract/page-loads.js';
+import { monotonicNow } from '../deadlines.js';
 import { type Encoding, encodingOf } from '../encode/encode.js';
 import { BAND_PIXELS, SHOT_MAX_PIXELS } from '../memory.js';
 import type { OpenPage } from '../page/open-page.js';
-import type { TimedPage } from '../page/page-clock.js';
+import { resumePage, stopPage, type TimedPage } from '../page/page-clock.js';
 import { boundedPage } from '../page-session.js';
 import { takeAnimation } from './animation.js';
-import { takeElement } from './element-picture.js';
-import { arrangeParts, type ScrollReport, takeFullPage } from './full-page.js';
+import { arrangeElement } from './element-picture.js';
+import { arrangeFullPage, arrangeParts, type ScrollReport } from './full-page.js';
 import { isMasked } from './mask.js';
-import { takePagedPdf, takePdf } from './pdf-picture.js';
+import { isPrinted, prepareToPrint, putBackSeen, takePagedPdf, takePdf } from './pdf-picture.js';
 import {
+  type ArrangedRegion,
   encodeShots,
   finalShot,
   fitDensity,
@@ -103,6 +110,45 @@ function optionsOf([first, ...others]: readonly PlannedPicture[]): CaptureOption
     maxHeight: heights.includes(null) ? null : Math.max(...heights.map(Number)),
     format: all.every(({ format }) => format === first.options.format) ? first.options.format : 'png',
   };
+}
+
+const MOTION_MAX_MS = 1_000;
+
+/** Stops a page that has been scrolled as far as needed, unless its pictures move. */
+export async function stopForPictures(
+  page: TimedPage,
+  { options, scrolls }: Pick<PictureGroup, 'options' | 'scrolls'>,
+  deadline: number,
+) {
+  const { world } = page;
+  if (options.clip !== null && !scrolls)
+    await withinMotion(page, deadline, world.call('scrollers.expandAll', { wide: false, tellsSize: page.tellsSize }));
+  if (options.animate === null) await stop(page, options, deadline);
+}
+
+/** Stops a page for a picture with other options than those that it was stopped with. */
+export async function stopAgain(page: TimedPage, options: CaptureOptions, deadline: number): Promise<void> {
+  await resumePage(page.session);
+  await stop(page, options, deadline);
+}
+
+/** A page that is printed is laid out as on paper before. */
+async function stop(page: TimedPage, options: CaptureOptions, deadline: number): Promise<void> {
+  const reacts = isPrinted(options) && (await page.deadlines.orEnd(prepareToPrint(page, options, deadline)));
+  if (options.reduceMotion) await withinMotion(page, deadline, page.world.call('frames.endMotion'));
+  await withinMotion(page, deadline, stopPage(page.session, options));
+  if (reacts) await withinMotion(page, deadline, putBackSeen(page.world));
+}
+
+/** Lets the page's scripts run again, and tells them that it has been printed. */
+export async function endPrint({ session, world }: TimedPage): Promise<void> {
+  await resumePage(session);
+  await world.call('print.announce', 'afterprint');
+}
+
+/** Animations and frames that are late are captured as they are. */
+export async function withinMotion({ deadlines }: TimedPage, deadline: number, work: Promise<unknown>): Promise<void> {
+  await deadlines.within(work, Math.min(MOTION_MAX_MS, deadline - monotonicNow()));
 }
 
 /** A picture that was taken, with what was tolerated for it. */
@@ -286,11 +332,13 @@ export async function takePicture(
   // Areas that the page does not paint stay transparent.
   if (omitBackground)
     await page.send('Emulation.setDefaultBackgroundColorOverride', { color: { r: 0, g: 0, b: 0, a: 0 } });
-  if (selector !== null) return takeElement(order, selector, encoding);
-  if (clip !== null) return takeClip(order, { clip, isScrolled: scroll !== null, encoding });
-  if (scroll !== null && options.fullPage) return takeFullPage(order, scroll, encoding);
+  let arranged: ArrangedRegion;
+  if (selector !== null) arranged = await arrangeElement(order, selector, format);
+  else if (clip !== null) arranged = await arrangeClip(order, { clip, isScrolled: scroll !== null, format });
+  else if (scroll !== null && options.fullPage) arranged = await arrangeFullPage(order, scroll, format);
   // A mask is painted on raw pixels, which need much memory.
-  return takeView(order, encoding, isMasked(order) ? BAND_PIXELS : SHOT_MAX_PIXELS);
+  else return await takeView(order, encoding, isMasked(order) ? BAND_PIXELS : SHOT_MAX_PIXELS);
+  return await takeRegion(order, arranged, { encoding });
 }
 
 /**
@@ -313,10 +361,10 @@ export async function takeView(
     const { scrollX: left, scrollY: top, view: shown } = measured;
     const box = { left, right: left + shown.right - shown.left, top, bottom: top + shown.height };
     const region = regionInView(order, measured, box);
-    const how = { encoding, algorithm: 'native', stoppedReason: 'viewport', truncated: false, mostPixels } as const;
+    const arranged = { region, algorithm: 'native', stoppedReason: 'viewport', truncated: false } as const;
     // A phone that shows a whole desktop page places its fixed elements elsewhere in captures beyond the view.
     if (measured.zoom === 1) {
-      const picture = await takeRegion(order, region, how);
+      const picture = await takeRegion(order, arranged, { encoding, mostPixels });
       return { ...picture, diagnostics: { ...picture.diagnostics, sections: 1 } };
     }
   }
@@ -336,17 +384,17 @@ export async function takeView(
 }
 
 /**
- * Captures a part of the page, anywhere in it. Areas outside the page are omitted.
+ * Prepares the page for a picture of a part of it, wherever that is. Areas outside the page are omitted.
  * @throws CaptureError `render_incomplete` when the page has no content there
  */
-async function takeClip(
+async function arrangeClip(
   order: PictureOrder,
-  { clip, isScrolled, encoding }: { clip: ClipOption; isScrolled: boolean; encoding: Encoding },
-): Promise<Picture> {
+  { clip, isScrolled, format }: { clip: ClipOption; isScrolled: boolean; format: ImageFormat },
+): Promise<ArrangedRegion> {
   const { page } = order;
   const [right, bottom] = [clip.x + clip.width, clip.y + clip.height];
   await page.call('scrollers.expandAgain');
-  const region = await fitRegion(order, encoding.format, async () => {
+  const region = await fitRegion(order, format, async () => {
     const measured = await measurePage(page);
     const { view, viewHeight, pageHeight } = measured;
     const width = Math.max(measured.right, view.right);
@@ -361,13 +409,7 @@ async function takeClip(
   });
   const truncated = region.box.right < right - 0.5 || region.box.bottom < bottom - 0.5;
   const apart = isScrolled ? (await arrangeParts(order, region, { keep: 'view', down: 0 })).apart : undefined;
-  return await takeRegion(order, region, {
-    encoding,
-    apart,
-    algorithm: 'native',
-    stoppedReason: 'viewport',
-    truncated,
-  });
+  return { region, apart, algorithm: 'native', stoppedReason: 'viewport', truncated };
 }
 
 function outside(clip: ClipOption, page: { width: number; height: number }): CaptureError {

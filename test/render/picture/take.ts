@@ -9,8 +9,7 @@ import type { PageSession } from '../../../src/render/page-session.js';
 import { scrollToElement } from '../../../src/render/picture/element-picture.js';
 import { type ScrollReport, scrollThrough } from '../../../src/render/picture/full-page.js';
 import type { Picture } from '../../../src/render/picture/region-picture.js';
-import { stopForPictures } from '../../../src/render/picture/stop.js';
-import { groupPictures, takePicture } from '../../../src/render/picture/take-picture.js';
+import { groupPictures, stopForPictures, takePicture } from '../../../src/render/picture/take-picture.js';
 import { aPageSession, options } from './a-page-session.js';
 
 export interface Taken extends Picture {
@@ -38,9 +37,7 @@ export async function take(
   const [group] = groupPictures([{ name: null, all: null, options: wanted }]);
   if (group === undefined) throw new Error('no picture');
   const scrollWith = { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), waitForIdle };
-  const scroll = group.scrolls
-    ? await deadlines.withBudgetPaused(() => scrollThrough(page, group.options, scrollWith))
-    : null;
+  const scroll = group.scrolls ? await scrollThrough(page, group.options, scrollWith) : null;
   await scrollToElement(page, wanted, { deadline: monotonicNow() + 90_000, waitForIdle });
   const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
   await stopForPictures(page, group, deadline);
