@@ -24,16 +24,16 @@ export type Role = (typeof ROLES)[number];
 const SECRET_KEY_BYTES = 32;
 
 /** A value that is written as text. `what` ends the sentence "it must be …"; `read` returns undefined for a text that is not valid. */
-function written<Value>(what: string, read: (text: string) => Value | undefined) {
+function written<Value>(expected: string, read: (text: string) => Value | undefined) {
   return z.string().transform((text, context): Value => {
     const value = read(text);
-    if (value === undefined) context.addIssue(what);
+    if (value === undefined) context.addIssue(expected);
     return value ?? z.NEVER;
   });
 }
 
-function listOf<Item>(what: string, readItem: (item: string) => Item | undefined, least = 0) {
-  return written(what, (text) => {
+function listOf<Item>(expected: string, readItem: (item: string) => Item | undefined, least = 0) {
+  return written(expected, (text) => {
     const items = splitAtCommas(text).map(readItem);
     const valid = items.filter((item) => item !== undefined);
     return valid.length === items.length && valid.length >= least ? valid : undefined;
@@ -54,11 +54,11 @@ function oneOf<const Value extends string>(values: readonly Value[]) {
 const text = z.string();
 const perMinute = whole(0, 10_000_000);
 const burst = whole(1, 10_000_000);
-const path = written('a path', (given) =>
-  given.trim() === '' ? undefined : resolve(given.startsWith('~/') ? join(homedir(), given.slice(2)) : given),
+const path = written('a path', (text) =>
+  text.trim() === '' ? undefined : resolve(text.startsWith('~/') ? join(homedir(), text.slice(2)) : text),
 );
-const hours = written('a number of hours from 0 to 1000000', (given) =>
-  /^\d+(\.\d+)?$/.test(given.trim()) && Number(given) <= 1_000_000 ? Number(given) : undefined,
+const hours = written('a number of hours from 0 to 1000000', (text) =>
+  /^\d+(\.\d+)?$/.test(text.trim()) && Number(text) <= 1_000_000 ? Number(text) : undefined,
 );
 const onOff = written('true or false', readOnOff);
 const webUrl = written('an http or https URL', readWebUrl);
@@ -89,18 +89,18 @@ const toleratedCodes = listOf(`a comma-separated list of ${TOLERATED_CODES.join(
 const compatibleApis = listOf(`a comma-separated list of ${COMPATIBLE_APIS.join(', ')}`, (item) =>
   COMPATIBLE_APIS.find((name) => name === item),
 );
-const smtpUrl = written('a URL such as smtps://user:password@smtp.example.com', (given) =>
-  /^smtps?:\/\/[^/]/i.test(given) && URL.canParse(given) ? given : undefined,
+const smtpUrl = written('a URL such as smtps://user:password@smtp.example.com', (text) =>
+  /^smtps?:\/\/[^/]/i.test(text) && URL.canParse(text) ? text : undefined,
 );
-const mailAddress = written('an e-mail address, alone or as Name <address>', (given) => {
-  const [, address = given] = /^[^<>\r\n"]{0,100}<([^<>]{1,254})>$/.exec(given.trim()) ?? [];
-  return z.email().safeParse(address.trim()).success ? given.trim() : undefined;
+const mailAddress = written('an e-mail address, alone or as Name <address>', (text) => {
+  const [, address = text] = /^[^<>\r\n"]{0,100}<([^<>]{1,254})>$/.exec(text.trim()) ?? [];
+  return z.email().safeParse(address.trim()).success ? text.trim() : undefined;
 });
-const apiKey = written('an API key, as `stillframe keys create` prints it', (given) =>
-  isApiKey(given) ? given : undefined,
+const apiKey = written('an API key, as `stillframe keys create` prints it', (text) =>
+  isApiKey(text) ? text : undefined,
 );
-const postgresUrl = written('a URL such as postgres://user:password@host:5432/stillframe', (given) =>
-  /^postgres(ql)?:\/\/[^/]/i.test(given) && URL.canParse(given) ? given : undefined,
+const postgresUrl = written('a URL such as postgres://user:password@host:5432/stillframe', (text) =>
+  /^postgres(ql)?:\/\/[^/]/i.test(text) && URL.canParse(text) ? text : undefined,
 );
 /** Keys as base64 or hex, the newest first. */
 export const secretKeys = listOf(
@@ -165,9 +165,7 @@ const SERVER = {
 const BROWSER = {
   chromium: optional(path).meta({ argument: '<path>', help: 'path of the browser', defaultText: 'detected' }),
   browserInstall: onOff.default(true).meta({ help: 'do not install a browser if none is found' }),
-  sandbox: written('true, false or required', (given) =>
-    given === 'required' ? ('required' as const) : readOnOff(given),
-  )
+  sandbox: written('true, false or required', (text) => (text === 'required' ? ('required' as const) : readOnOff(text)))
     .default(true)
     .meta({
       help: 'run the browser without its sandbox; the variable may also be "required": do not start without it',
@@ -307,7 +305,7 @@ const SEVERAL_SERVERS = {
     defaultText: 'secret.key in the data directory',
   }),
   roles: roles
-    .transform((given) => [...new Set(given)])
+    .transform((items) => [...new Set(items)])
     .default([...ROLES])
     .meta({
       argument: '<list>',
@@ -344,7 +342,7 @@ const BUCKET = {
 
 const COMPATIBLE = {
   compatibleApis: compatibleApis
-    .transform((given) => [...new Set(given)])
+    .transform((items) => [...new Set(items)])
     .default([])
     .meta({
       argument: '<list>',
@@ -565,8 +563,8 @@ function flagName(name: keyof Config): string {
 function readSetting(name: keyof Config, { flags, env, nameFlag }: Sources, file: Record<string, unknown>): unknown {
   const setting = SETTINGS[name];
   const variable = `STILLFRAME_${setting.env}`;
-  const given = flags[name];
-  if (given !== undefined) return parseAs(name, given, nameFlag(name));
+  const flag = flags[name];
+  if (flag !== undefined) return parseAs(name, flag, nameFlag(name));
   const fromEnv = [variable, formerVariable(name)].flatMap((one) =>
     env[one] ? [{ one, value: parseAs(name, env[one], one) }] : [],
   );
@@ -586,8 +584,8 @@ function readSetting(name: keyof Config, { flags, env, nameFlag }: Sources, file
 function parseAs(name: keyof Config, value: string, source: string): unknown {
   const { data, error } = schema.shape[name].safeParse(value);
   if (error === undefined) return data;
-  const given = SETTINGS[name].flag === null ? 'not valid' : `"${value}"`;
-  throw new ConfigError(`${source} is ${given}: it must be ${error.issues[0]?.message}.`);
+  const subject = SETTINGS[name].flag === null ? 'not valid' : `"${value}"`;
+  throw new ConfigError(`${source} is ${subject}: it must be ${error.issues[0]?.message}.`);
 }
 
 function readConfigFile(file: string): Record<string, unknown> {
@@ -624,17 +622,17 @@ function defaultMemoryMb(): number {
   return Math.max(256, Math.floor(bytes / 1_000_000));
 }
 
-function readOnOff(given: string): boolean | undefined {
-  if (/^(1|true|on|yes)$/i.test(given)) return true;
-  return /^(0|false|off|no)$/i.test(given) ? false : undefined;
+function readOnOff(text: string): boolean | undefined {
+  if (/^(1|true|on|yes)$/i.test(text)) return true;
+  return /^(0|false|off|no)$/i.test(text) ? false : undefined;
 }
 
-function readWebUrl(given: string): string | undefined {
-  return /^https?:\/\/[^/]/i.test(given) && URL.canParse(given) ? given.replace(/(?<!\/)\/+$/, '') : undefined;
+function readWebUrl(text: string): string | undefined {
+  return /^https?:\/\/[^/]/i.test(text) && URL.canParse(text) ? text.replace(/(?<!\/)\/+$/, '') : undefined;
 }
 
-function splitAtCommas(given: string): string[] {
-  return given
+function splitAtCommas(text: string): string[] {
+  return text
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');

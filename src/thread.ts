@@ -60,15 +60,15 @@ export class KeptThreads {
     const worker = this.#take() ?? this.#start();
     const transferList: ArrayBuffer[] = [];
     worker.postMessage(withOwnBytes(task, transferList), transferList);
-    let given: Answer<Value>;
+    let answer: Answer<Value>;
     try {
-      given = await nextAnswer<Value>(worker, order);
+      answer = await nextAnswer<Value>(worker, order);
     } catch (error) {
       void worker.terminate();
       throw error;
     }
     this.#keep(worker);
-    return unwrap(given);
+    return unwrap(answer);
   }
 
   #start(): Worker {
@@ -112,9 +112,9 @@ function startThread(file: URL, memoryMb: number, options: WorkerOptions = {}): 
 
 async function nextAnswer<Value>(
   worker: Worker,
-  how: Pick<ThreadOrder, 'signal' | 'timeoutMs' | 'failed'>,
+  limits: Pick<ThreadOrder, 'signal' | 'timeoutMs' | 'failed'>,
 ): Promise<Answer<Value>> {
-  const { signal, timeoutMs, failed } = how;
+  const { signal, timeoutMs, failed } = limits;
   const over = new AbortController();
   const end = () => over.abort(signal.aborted ? signal.reason : new Error(`no answer within ${timeoutMs} ms`));
   // In Node 20, AbortSignal.any forgets an AbortSignal.timeout that the garbage collection finds before its time is up.
@@ -132,20 +132,20 @@ async function nextAnswer<Value>(
   }
 }
 
-function unwrap<Value>(given: Answer<Value>): Value {
-  if ('error' in given) throw new CaptureError(given.error);
-  return given.value;
+function unwrap<Value>(answer: Answer<Value>): Value {
+  if ('error' in answer) throw new CaptureError(answer.error);
+  return answer.value;
 }
 
 async function answer<Task, Value>(work: (task: Task) => Value | Promise<Value>, task: Task): Promise<void> {
-  let given: Answer<Value>;
+  let message: Answer<Value>;
   try {
-    given = { value: await work(task) };
+    message = { value: await work(task) };
   } catch (error) {
-    given = { error: toStoredError(error) };
+    message = { error: toStoredError(error) };
   }
   const transferList: ArrayBuffer[] = [];
-  parentPort?.postMessage(withOwnBytes(given, transferList), transferList);
+  parentPort?.postMessage(withOwnBytes(message, transferList), transferList);
 }
 
 /** The same data with each array of bytes in a buffer of its own, which is added to those that are moved. */

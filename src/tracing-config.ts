@@ -94,9 +94,9 @@ function belowEndpoint(read: Read): string | null {
 }
 
 function resourceOf(read: Read): Record<string, string> {
-  const given = read('OTEL_RESOURCE_ATTRIBUTES', pairs, {});
+  const attributes = read('OTEL_RESOURCE_ATTRIBUTES', pairs, {});
   const name = read('OTEL_SERVICE_NAME', (text) => text, null);
-  return { 'service.name': 'stillframe', ...given, ...(name === null ? {} : { 'service.name': name }) };
+  return { 'service.name': 'stillframe', ...attributes, ...(name === null ? {} : { 'service.name': name }) };
 }
 
 function endpointUrl(text: string): string {
@@ -154,12 +154,12 @@ function pair(item: string): [string, string] {
 }
 
 function headers(text: string): Record<string, string> {
-  const given = pairs(text);
-  for (const [name, value] of Object.entries(given)) {
+  const entries = pairs(text);
+  for (const [name, value] of Object.entries(entries)) {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
       throw new Error('a comma-separated list of header=value');
   }
-  return given;
+  return entries;
 }
 
 function decode(text: string): string {

@@ -55,9 +55,9 @@ export function formTokenOf(sessionSecret: string): string {
   return createHash('sha256').update(`stillframe console form:${sessionSecret}`).digest('base64url');
 }
 
-export function isFormToken(given: string, sessionSecret: string): boolean {
+export function isFormToken(token: string, sessionSecret: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(formTokenOf(sessionSecret)));
+  return timingSafeEqual(digest(token), digest(formTokenOf(sessionSecret)));
 }
 
 function newGrant(now: number, lastsMs: number): { secret: string; grant: ConsoleGrant } {

@@ -245,8 +245,8 @@ class S3Artifacts implements Artifacts {
   }
 }
 
-function unexpected(method: string, name: string, what: string): BucketError {
-  return new BucketError(`${method} of ${name}`, { status: null, code: '', cause: new Error(what) });
+function unexpected(method: string, name: string, problem: string): BucketError {
+  return new BucketError(`${method} of ${name}`, { status: null, code: '', cause: new Error(problem) });
 }
 
 function nullIfMissing(error: unknown): null {

@@ -63,7 +63,7 @@ export async function compare(
     const pictures = { before: await read(deps, 'before', before), after: await read(deps, 'after', after) };
     const sizes = readSizes(pictures.before, pictures.after);
     const bytes = memoryOf(sizes) + pictures.before.length + pictures.after.length;
-    const memory = await reserve(deps.reserveMemory, { bytes, what: 'a comparison', signal });
+    const memory = await reserve(deps.reserveMemory, { bytes, consumer: 'a comparison', signal });
     return { ...pictures, options, [Symbol.dispose]: () => memory?.[Symbol.dispose]() };
   });
   if (picture === null) return { comparison, artifact: null };

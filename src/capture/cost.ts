@@ -40,12 +40,12 @@ export type ReserveMemory = ((bytes: number, signal: AbortSignal) => Promise<Dis
 
 /**
  * Waits for memory that captures leave, for a while.
- * @param what needs it, such as `a comparison`
+ * @param options.consumer needs it, such as `a comparison`
  * @throws CaptureError `rate_limited`; the signal's reason
  */
 export async function reserve(
   reserveMemory: ReserveMemory,
-  { bytes, what, signal }: { bytes: number; what: string; signal: AbortSignal },
+  { bytes, consumer, signal }: { bytes: number; consumer: string; signal: AbortSignal },
 ): Promise<Disposable | null> {
   try {
     return reserveMemory === null
@@ -53,7 +53,7 @@ export async function reserve(
       : await reserveMemory(bytes, AbortSignal.any([signal, AbortSignal.timeout(MEMORY_WAIT_MS)]));
   } catch (cause) {
     signal.throwIfAborted();
-    const message = `The captures that are running leave no memory for ${what}. Try again shortly.`;
+    const message = `The captures that are running leave no memory for ${consumer}. Try again shortly.`;
     throw new CaptureError({ code: 'rate_limited', message, retryAfterSeconds: 5, cause });
   }
 }

@@ -76,8 +76,8 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
     };
   } catch (error) {
     const problem = diskProblem ?? (error instanceof CaptureError ? error.message : null);
-    const told = problem === null ? {} : { problem };
-    return { ready: false, data: { ...UNAVAILABLE, ...workers(ownBrowsers, deps.sandboxed()), ...told } };
+    const reason = problem === null ? {} : { problem };
+    return { ready: false, data: { ...UNAVAILABLE, ...workers(ownBrowsers, deps.sandboxed()), ...reason } };
   }
 }
 

@@ -225,11 +225,11 @@ async function storeRendering(
   const names = [artifact, ...further].map(({ name }) => name);
   const durationMs = Math.round(performance.now() - startedAt);
   const uploadStart = performance.now();
-  const { upload: asked } = job.options;
+  const { upload: requested } = job.options;
   // The page need not stay open for the upload.
-  if (asked !== null) onStored();
-  const sent = { url: asked?.url ?? '', content: rendering.content, name: artifact.name, stop };
-  const upload = asked === null ? {} : { upload: await uploadTo(deps, job, sent) };
+  if (requested !== null) onStored();
+  const sent = { url: requested?.url ?? '', content: rendering.content, name: artifact.name, stop };
+  const upload = requested === null ? {} : { upload: await uploadTo(deps, job, sent) };
   const uploadMs = performance.now() - uploadStart;
   const now = deps.now();
   const data = toCaptureData(rendering, {
@@ -317,8 +317,8 @@ async function uploadTo(
   { url, name, content, stop }: { url: string; name: string; content: Uint8Array; stop: AbortSignal },
 ): Promise<UploadResult> {
   const { method, headers } = job.options.upload?.sending ?? {};
-  const how = { ...(method === undefined ? {} : { method }), ...(headers === undefined ? {} : { headers }) };
-  const order = { jobId: job.id, accountId: job.accountId, url, content, contentType: contentTypeOf(name), ...how };
+  const sending = { ...(method === undefined ? {} : { method }), ...(headers === undefined ? {} : { headers }) };
+  const order = { jobId: job.id, accountId: job.accountId, url, content, contentType: contentTypeOf(name), ...sending };
   const upload = await deps.uploads.send(order, stop);
   if (upload.error !== null) {
     const message = `The file could not be sent. ${upload.error}`;

@@ -60,12 +60,12 @@ export class Templates {
    * @returns whether there is a new version
    * @throws CaptureError `invalid_request`, `quota_exceeded`
    */
-  async push({ accountId }: Caller, name: string, given: NewTemplate, signal: AbortSignal) {
+  async push({ accountId }: Caller, name: string, upload: NewTemplate, signal: AbortSignal) {
     const { store, now } = this.deps;
     const reference = referenceOf(name);
     if (reference.version !== null) throw refusedField('name', 'must have no version: each push makes the next one');
-    const manifest = await this.check(given, signal);
-    const { files, content } = given;
+    const manifest = await this.check(upload, signal);
+    const { files, content } = upload;
     const listed = files
       .map((file) => [file.name, file.sha256])
       .sort(([one = ''], [other = '']) => (one < other ? -1 : 1));
@@ -119,9 +119,9 @@ export class Templates {
   }
 
   /** Deletes a template, or one of its versions. @throws CaptureError `invalid_request` (404, 409) */
-  async remove({ accountId }: Caller, given: string): Promise<void> {
+  async remove({ accountId }: Caller, text: string): Promise<void> {
     const { store } = this.deps;
-    const { name, version } = referenceOf(given);
+    const { name, version } = referenceOf(text);
     if (version === null) {
       if ((await store.deleteTemplate(accountId, name)) === 0) throw notFound(NOT_FOUND);
     } else if (!(await store.deleteTemplateVersion(accountId, name, version))) {

@@ -9,7 +9,7 @@ import type { Log } from '../log.js';
 import type { PdfEdits } from '../pdf/edit-pdf.js';
 import type { PdfQueue } from '../pdf/pdf-queue.js';
 import type { PdfFacts } from '../pdf/read-pdfs.js';
-import type { GivenPdf, MadePdf } from '../pdf/work-on-pdfs.js';
+import type { InputPdf, MadePdf } from '../pdf/work-on-pdfs.js';
 import type { JobStore } from '../store/store.js';
 import { type ChargeDeps, charge, type ReserveMemory, reserve } from './cost.js';
 import { lookupJob } from './lookup.js';
@@ -146,13 +146,13 @@ async function load(
     makesMany,
   }: { files: readonly FoundPdf[]; attachments: readonly FoundAttachment[]; makesMany: boolean },
   { signal }: Asking,
-): Promise<{ files: GivenPdf[]; attached: PdfAttachment[] } & Disposable> {
-  const given = BYTES_PER_BYTE * (sizeOf(files) + sizeOf(attachments));
-  const bytes = LIBRARY_BYTES + given + (makesMany ? PDFS_MADE_MAX_BYTES : 0);
-  const memory = await reserve(reserveMemory, { bytes, what: 'PDFs', signal });
+): Promise<{ files: InputPdf[]; attached: PdfAttachment[] } & Disposable> {
+  const inputBytes = BYTES_PER_BYTE * (sizeOf(files) + sizeOf(attachments));
+  const bytes = LIBRARY_BYTES + inputBytes + (makesMany ? PDFS_MADE_MAX_BYTES : 0);
+  const memory = await reserve(reserveMemory, { bytes, consumer: 'PDFs', signal });
   const dispose = () => memory?.[Symbol.dispose]();
   try {
-    const contents: GivenPdf[] = [];
+    const contents: InputPdf[] = [];
     for (const { name, bytes: size, read: chunks, ...rest } of files)
       contents.push({ ...rest, name, content: await read({ bytes: size, read: chunks }) });
     const attached: PdfAttachment[] = [];

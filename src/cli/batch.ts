@@ -15,8 +15,8 @@ const DOWNLOAD_MS = 3_600_000;
 /** Adds `stillframe batch submit | show | pictures | remove`: batches of a key, through the API of a server. */
 export function addBatchCommand(program: Command): void {
   const batch = program.command('batch').description('capture up to 1,000 pages on a server, together');
-  const act = <Given extends unknown[]>(command: Command, work: (called: OnServer, ...given: Given) => Promise<void>) =>
-    actOnServer(command, { what: 'Batches', scopes: 'jobs:read and screenshot:write' }, work);
+  const act = <Args extends unknown[]>(command: Command, work: (called: OnServer, ...args: Args) => Promise<void>) =>
+    actOnServer(command, { resource: 'Batches', scopes: 'jobs:read and screenshot:write' }, work);
   const named = (name: string, description: string, example: string) =>
     addServerCommand(batch, { name, description, example }).argument('<batch>', 'id of the batch');
 
@@ -88,8 +88,8 @@ async function download({ client }: Pick<OnServer, 'client' | 'json'>, id: strin
 }
 
 function sayBatch({ id, state, counts: { total, ...counts } }: Batch): string {
-  const said = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [`${count} ${name}`]));
-  return `${id}  ${state}: ${said.join(', ')} of ${total}`;
+  const phrases = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [`${count} ${name}`]));
+  return `${id}  ${state}: ${phrases.join(', ')} of ${total}`;
 }
 
 /** Reads the requests of a file; the server checks them. @throws UsageError */
@@ -102,10 +102,10 @@ function readBatch(file: string): BatchRequest {
     .filter((line) => line !== '' && !line.startsWith('#'));
   if (lines.length > 0 && lines.every(isAddress)) return { requests: lines.map((url) => ({ url })) };
   const { value } = readYaml(text, file);
-  const given = Array.isArray(value) ? { requests: value } : value;
-  if (!isObject(given) || !Array.isArray(given.requests))
+  const body = Array.isArray(value) ? { requests: value } : value;
+  if (!isObject(body) || !Array.isArray(body.requests))
     throw new UsageError(`${file} must have URLs, one in each line, or a list of requests.`);
-  return given as unknown as BatchRequest;
+  return body as unknown as BatchRequest;
 }
 
 /** Whether a line is an address alone: no YAML or JSON, which has spaces or quotes. */

@@ -255,8 +255,8 @@ function json(value: string, instead = 'JSON, '): unknown {
   } catch (error) {
     if (!(error instanceof SyntaxError))
       throw new InvalidArgumentError(`${value} cannot be read. Give ${instead}or a JSON file as @FILE.`);
-    const what = isFile ? `${value} is not valid JSON` : 'It is neither valid JSON nor a file that exists';
-    throw new InvalidArgumentError(`${what}. Give ${instead}or a JSON file as @FILE.`);
+    const problem = isFile ? `${value} is not valid JSON` : 'It is neither valid JSON nor a file that exists';
+    throw new InvalidArgumentError(`${problem}. Give ${instead}or a JSON file as @FILE.`);
   }
 }
 
@@ -267,9 +267,9 @@ function collect(value: string, previous: string[] | undefined): string[] {
 /** One value as `name=value`, or several as JSON. */
 function collectData(value: string, previous: Record<string, unknown> | undefined): Record<string, unknown> {
   const [, name, text] = /^([a-z][a-z0-9_]*)=(.*)$/s.exec(value) ?? [];
-  const given = name === undefined ? json(value, 'NAME=VALUE, JSON, ') : { [name]: text };
-  if (!isObject(given)) throw new InvalidArgumentError('It must be NAME=VALUE, or a JSON object.');
-  return { ...previous, ...given };
+  const parsed = name === undefined ? json(value, 'NAME=VALUE, JSON, ') : { [name]: text };
+  if (!isObject(parsed)) throw new InvalidArgumentError('It must be NAME=VALUE, or a JSON object.');
+  return { ...previous, ...parsed };
 }
 
 function collectHeader(value: string, previous: Record<string, string> | undefined): Record<string, string> {

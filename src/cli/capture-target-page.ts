@@ -2,7 +2,7 @@ import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import type { LocalPassage } from '../egress/egress.js';
 import { portOf } from '../egress/host-name.js';
-import type { CaptureHow, Engine, EngineCapture } from '../library/engine.js';
+import type { Engine, EngineCapture, RunOptions } from '../library/engine.js';
 import type { CaptureTarget } from './capture-target.js';
 import { printable } from './operator-error.js';
 import { type LocalPage, type PageServer, RefusedHosts, servePage } from './page-server.js';
@@ -41,16 +41,16 @@ export const LOCAL_PAGE = 'http://page.localhost/';
  * Captures on the engine. No result or error shows the address of a local page's server.
  * @throws CaptureError, OperatorError
  */
-export async function captureTarget(engine: Engine, order: TargetOrder, how: CaptureHow): Promise<EngineCapture> {
+export async function captureTarget(engine: Engine, order: TargetOrder, run: RunOptions): Promise<EngineCapture> {
   const { page, options, name, zone, network } = order;
   if (page === null)
-    return options.html === null ? await engine.capture(options, how) : await captureHtml(engine, order, how);
+    return options.html === null ? await engine.capture(options, run) : await captureHtml(engine, order, run);
   await using server = await servePage(page, { zone, trusted: network.trusted });
   const local = localPassage(network, server.hosts, server.refused);
   try {
     const { data, html, ...files } = await engine.capture(
       { ...options, url: server.url },
-      { ...how, local: { ...local, onRead: server.onRead } },
+      { ...run, local: { ...local, onRead: server.onRead } },
     );
     const shownHtml = html && Buffer.from(server.publicText(Buffer.from(html).toString()));
     return { ...files, html: shownHtml, data: withPublicAddress(data, server) };
@@ -63,13 +63,13 @@ export async function captureTarget(engine: Engine, order: TargetOrder, how: Cap
 }
 
 /** Captures a document without files. The host of its base URL, which the user has named, is open to it. */
-async function captureHtml(engine: Engine, order: TargetOrder, how: CaptureHow): Promise<EngineCapture> {
+async function captureHtml(engine: Engine, order: TargetOrder, run: RunOptions): Promise<EngineCapture> {
   const { options, network } = order;
   const refused = new RefusedHosts();
   const base = new URL(options.url);
   try {
     return await engine.capture(options, {
-      ...how,
+      ...run,
       local: localPassage(network, [`${base.hostname}:${portOf(base)}`], refused),
     });
   } finally {
@@ -144,9 +144,9 @@ function withPublicName(error: CaptureError, host: string, name: string): Captur
 export function describeMissing({ kind }: CaptureTarget, missing: ReadonlySet<string>): string {
   const shown = [...missing].slice(0, MISSING_SHOWN).join(', ');
   const more = missing.size > MISSING_SHOWN ? ` and ${missing.size - MISSING_SHOWN} more` : '';
-  const where =
+  const reason =
     kind === 'stdin'
       ? 'Not found, since HTML from standard input cannot read files'
       : "Not found among the page files in the page's directory";
-  return printable(`${where}: ${shown}${more}`);
+  return printable(`${reason}: ${shown}${more}`);
 }

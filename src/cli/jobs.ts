@@ -6,8 +6,8 @@ import { print, table } from './with-store.js';
 /** Adds `stillframe jobs list | show | remove`: the jobs of a key, through the API of a server. */
 export function addJobsCommand(program: Command): void {
   const jobs = program.command('jobs').description('list, cancel or delete the jobs of a key');
-  const act = <Given extends unknown[]>(command: Command, work: (called: OnServer, ...given: Given) => Promise<void>) =>
-    actOnServer(command, { what: 'Jobs', scopes: 'jobs:read and screenshot:write' }, work);
+  const act = <Args extends unknown[]>(command: Command, work: (called: OnServer, ...args: Args) => Promise<void>) =>
+    actOnServer(command, { resource: 'Jobs', scopes: 'jobs:read and screenshot:write' }, work);
 
   const list = addServerCommand(jobs, {
     name: 'list',

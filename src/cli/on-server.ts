@@ -14,8 +14,8 @@ export interface OnServer {
   command: Command;
 }
 
-export function addServerCommand(parent: Command, given: StoreCommand): Command {
-  const command = addJsonCommand(parent, given).option(
+export function addServerCommand(parent: Command, definition: StoreCommand): Command {
+  const command = addJsonCommand(parent, definition).option(
     '--server <url>',
     'URL of the server; default: the one that runs on the data directory',
   );
@@ -24,26 +24,26 @@ export function addServerCommand(parent: Command, given: StoreCommand): Command 
 
 /**
  * Runs a command with a client of its server.
- * @param what belongs to an API key, and the scopes that it needs
+ * @param options.resource its name in the plural, such as `Watches`, and the scopes that it needs
  */
-export function actOnServer<Given extends unknown[] = []>(
+export function actOnServer<Args extends unknown[] = []>(
   command: Command,
-  { what, scopes }: { what: string; scopes: string },
-  work: (called: OnServer, ...given: Given) => Promise<void>,
+  { resource, scopes }: { resource: string; scopes: string },
+  work: (called: OnServer, ...args: Args) => Promise<void>,
 ): void {
   command.action(async (...all: unknown[]) => {
     const self = all.at(-1) as Command;
     const options = self.opts<{ server?: string; json?: boolean }>();
     const key = callersKey();
     if (key === null)
-      throw new OperatorError(`${what} belong to an API key: set STILLFRAME_KEY to one with the scopes ${scopes}.`);
+      throw new OperatorError(`${resource} belong to an API key: set STILLFRAME_KEY to one with the scopes ${scopes}.`);
     const { Stillframe: Client } = await import('../client/client.js');
     const baseUrl = options.server ?? serverOf(self, readSettings(self)).url;
     try {
       // The arguments come first, then the options and the command.
       await work(
         { client: new Client({ baseUrl, apiKey: key }), json: options.json === true, command: self },
-        ...(all.slice(0, -1) as Given),
+        ...(all.slice(0, -1) as Args),
       );
     } catch (error) {
       if (error instanceof TypeError && /baseUrl|apiKey/.test(error.message)) throw new UsageError(`${error.message}.`);

@@ -23,11 +23,11 @@ export class UsageError extends OperatorError {
 
 /** A handler of rejections, which throws an error that says what could not be done, and why. */
 export function failing(
-  what: string,
+  problem: string,
   Failure: new (message: string) => OperatorError = OperatorError,
 ): (error: unknown) => never {
   return (error) => {
-    throw new Failure(`${what}: ${(error as Error).message}`);
+    throw new Failure(`${problem}: ${(error as Error).message}`);
   };
 }
 

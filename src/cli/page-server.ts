@@ -64,8 +64,8 @@ export function newPageZone(): string {
 
 /**
  * Starts the server.
- * @param how.zone from newPageZone, if others are to allow it
- * @param how.trusted hosts that scripts may send to, as in STILLFRAME_ALLOW_DESTINATIONS
+ * @param options.zone from newPageZone, if others are to allow it
+ * @param options.trusted hosts that scripts may send to, as in STILLFRAME_ALLOW_DESTINATIONS
  * @throws OperatorError for a file that cannot be read, or that no browser can show
  */
 export async function servePage(

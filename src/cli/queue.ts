@@ -12,8 +12,8 @@ export function addQueueCommand(program: Command): void {
     onStore(async (store, { json }: Json) => {
       const { paused, ...counts } = await store.queueStatus();
       print(json, { ...counts, paused }, () => {
-        const said = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
-        return `${paused ? 'paused' : 'running'}: ${said.join(', ')}`;
+        const phrases = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
+        return `${paused ? 'paused' : 'running'}: ${phrases.join(', ')}`;
       });
     }),
   );

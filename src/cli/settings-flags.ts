@@ -67,8 +67,8 @@ export function readSettings(command: Command): Config {
   for (const warning of unknownSettings()) say(`stillframe: ${warning}`);
   const flags: ConfigFlags = {};
   for (const name of Object.keys(SETTINGS) as (keyof Config)[]) {
-    const given = givenFlag(command, name);
-    if (given !== undefined) flags[name] = given;
+    const flag = givenFlag(command, name);
+    if (flag !== undefined) flags[name] = flag;
   }
   return readConfig(flags);
 }

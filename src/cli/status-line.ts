@@ -52,9 +52,9 @@ export class StatusLine implements Disposable {
 }
 
 /** Describes the current step of one capture, and the time elapsed. @param progress 0–100 */
-export function describeProgress(what: string, progress: number, began: number): string {
+export function describeProgress(subject: string, progress: number, began: number): string {
   const [, step = ''] = STEPS.find(([from]) => progress >= from) ?? [];
-  return `${step} (${((performance.now() - began) / 1_000).toFixed(1)} s): ${printable(what)}`;
+  return `${step} (${((performance.now() - began) / 1_000).toFixed(1)} s): ${printable(subject)}`;
 }
 
 export interface Counts {

@@ -9,8 +9,8 @@ import { print, table } from './with-store.js';
 export function addTemplatesCommand(program: Command): void {
   const templates = program.command('templates').description('keep pages with parameters on a server, in versions');
 
-  const act = <Given extends unknown[]>(command: Command, work: (called: OnServer, ...given: Given) => Promise<void>) =>
-    actOnServer(command, { what: 'Templates', scopes: 'templates:read and templates:write' }, work);
+  const act = <Args extends unknown[]>(command: Command, work: (called: OnServer, ...args: Args) => Promise<void>) =>
+    actOnServer(command, { resource: 'Templates', scopes: 'templates:read and templates:write' }, work);
 
   const push = addServerCommand(templates, {
     name: 'push',

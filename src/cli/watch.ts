@@ -181,11 +181,11 @@ export function addWatchCommand(program: Command): void {
   });
 }
 
-function act<Given extends unknown[] = []>(
+function act<Args extends unknown[] = []>(
   command: Command,
-  work: (called: OnServer, ...given: Given) => Promise<void>,
+  work: (called: OnServer, ...args: Args) => Promise<void>,
 ): void {
-  actOnServer(command, { what: 'Watches', scopes: 'watches:read and watches:write' }, work);
+  actOnServer(command, { resource: 'Watches', scopes: 'watches:read and watches:write' }, work);
 }
 
 function named(parent: Command, name: string, description: string, example: string): Command {
@@ -196,7 +196,7 @@ function collect(value: string, before: string[]): string[] {
   return [...before, value];
 }
 
-function definitionOf(request: Record<string, unknown>, given: AddOptions): WatchRequest {
+function definitionOf(request: Record<string, unknown>, options: AddOptions): WatchRequest {
   const {
     name = String(request.url).slice(0, 100),
     cron,
@@ -208,7 +208,7 @@ function definitionOf(request: Record<string, unknown>, given: AddOptions): Watc
     text,
     above,
     against,
-  } = given;
+  } = options;
   if ((cron === undefined) === (every === undefined)) throw new UsageError('Give one of --cron and --every.');
   const share = Number(above);
   if (above !== undefined && !(share >= 0 && share <= 1)) throw new UsageError('--above must be a number from 0 to 1.');

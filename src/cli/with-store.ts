@@ -44,12 +44,12 @@ export function addStoreCommand(parent: Command, command: StoreCommand): Command
  * @param creates whether it creates the database in a data directory that has none. Default: it fails there with an OperatorError
  */
 export function onStore<Arguments extends unknown[]>(
-  work: (store: Store, ...given: Arguments) => Promise<void>,
+  work: (store: Store, ...args: Arguments) => Promise<void>,
   { creates = false }: { creates?: boolean } = {},
-): (...given: [...Arguments, Command]) => Promise<void> {
-  return (...given) => {
-    const command = given.at(-1) as Command;
-    return withStore(command, (store) => work(store, ...(given.slice(0, -1) as Arguments)), { creates });
+): (...args: [...Arguments, Command]) => Promise<void> {
+  return (...args) => {
+    const command = args.at(-1) as Command;
+    return withStore(command, (store) => work(store, ...(args.slice(0, -1) as Arguments)), { creates });
   };
 }
 

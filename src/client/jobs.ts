@@ -136,8 +136,8 @@ export async function waitForJob(transport: Transport, { jobId, after }: Wait, d
   for (;;) {
     const { data: job, headers } = await transport.send(jobCall(`/v1/jobs/${encodeURIComponent(jobId)}`), deadline);
     if (job.result !== undefined) return pictureOf(job);
-    const asked = retryAfterOf(headers);
-    await pause(asked === undefined ? ms : Math.max(asked * 1000, FIRST_PAUSE_MS), deadline.signal);
+    const retryAfter = retryAfterOf(headers);
+    await pause(retryAfter === undefined ? ms : Math.max(retryAfter * 1000, FIRST_PAUSE_MS), deadline.signal);
     ms = Math.min(PAUSE_MAX_MS, ms * GROWTH);
   }
 }

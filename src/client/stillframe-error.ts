@@ -61,11 +61,11 @@ export class StillframeError extends Error {
 /** Creates the error that the server reports, in an answer or in a job. */
 export function reportedError(
   error: CaptureError,
-  where: { status?: number; retryAfter?: number | undefined; jobId?: string },
+  context: { status?: number; retryAfter?: number | undefined; jobId?: string },
 ): StillframeError {
   const { code, retriable, details, request_id: requestId, docs_url: docsUrl } = error;
   const message = typeof details?.hint === 'string' ? `${error.message} ${details.hint}` : error.message;
-  return new StillframeError({ code, message, retriable, details, requestId, docsUrl, ...where });
+  return new StillframeError({ code, message, retriable, details, requestId, docsUrl, ...context });
 }
 
 /** Creates the error for an argument that allows no call. JavaScript callers may pass anything, such as an unset environment variable. */

@@ -68,13 +68,19 @@ export class Stillframe {
   readonly #timeout: number;
 
   /** @throws TypeError for an invalid option */
-  constructor({ baseUrl, apiKey, fetch: given, timeout = TIMEOUT_MS, maxRetries = MAX_RETRIES }: StillframeOptions) {
+  constructor({
+    baseUrl,
+    apiKey,
+    fetch: customFetch,
+    timeout = TIMEOUT_MS,
+    maxRetries = MAX_RETRIES,
+  }: StillframeOptions) {
     this.#timeout = checkedTimeout(timeout);
     this.#transport = new Transport({
       baseUrl: checkedBaseUrl(baseUrl),
       apiKey: checkedKey(apiKey),
       // Runtimes refuse a `fetch` that is called as a method of another object.
-      fetch: given ?? ((url, init) => fetch(url, init)),
+      fetch: customFetch ?? ((url, init) => fetch(url, init)),
       maxRetries: checkedRetries(maxRetries),
     });
   }
@@ -162,9 +168,9 @@ export class Stillframe {
    * @throws StillframeError of a capture, or if one of the pictures does not exist or cannot be compared
    */
   async compare(request: CompareRequest, options: SubmitOptions = {}): Promise<Comparison> {
-    const { request: given, idempotencyKey } = submissionOf(request, options);
+    const { request: comparison, idempotencyKey } = submissionOf(request, options);
     const headers = { 'idempotency-key': idempotencyKey };
-    const body = JSON.stringify(given);
+    const body = JSON.stringify(comparison);
     return this.#read(
       { method: 'POST', to: '/v1/compare', headers, body, repeatable: true, read: readAnswer<Comparison> },
       options,

@@ -346,11 +346,11 @@ function documentOf({ metadata, conformance, attachments, facturx, password }: W
 type WireDocument = NonNullable<NonNullable<WireCaptureRequest['pdf']>['pages']>[number];
 
 function toPdfDocument(request: WireCaptureRequest, { title, pdf, ...own }: WireDocument): PdfDocument {
-  const given = withoutUndefined(own);
+  const defined = withoutUndefined(own);
   const layout = withoutUndefined(pdf ?? {});
-  const wire = { ...request, ...given, pdf: { ...request.pdf, ...layout, pages: undefined } };
+  const wire = { ...request, ...defined, pdf: { ...request.pdf, ...layout, pages: undefined } };
   const options = toCaptureOptions(wire as WireCaptureRequest);
-  const names = ['url', 'html', 'base_url', ...Object.keys(given)];
+  const names = ['url', 'html', 'base_url', ...Object.keys(defined)];
   const layoutNames = Object.keys(layout).map((name) => (name === 'landscape' ? 'paper' : name));
   return {
     title: title ?? null,

@@ -17,12 +17,12 @@ type Body = Record<string, unknown>;
 type Rule = [path: string, isBroken: boolean, message: string];
 
 /**
- * @param given as it was sent
+ * @param body as it was sent
  * @param hasFiles whether files came with it
  */
-export function combinationIssues(given: unknown, hasFiles = false): { invalid: Issue[]; unsupported: Issue[] } {
-  if (!isObject(given)) return { invalid: [], unsupported: [] };
-  const documents = documentsOf(given);
+export function combinationIssues(body: unknown, hasFiles = false): { invalid: Issue[]; unsupported: Issue[] } {
+  if (!isObject(body)) return { invalid: [], unsupported: [] };
+  const documents = documentsOf(body);
   const ofDocuments = documents.flatMap((entry, index) =>
     [...broken(invalid(entry, false)), ...cookieIssues(entry)].map(({ path, message }) => ({
       path: `pdf.pages.${index}.${path}`,
@@ -31,23 +31,23 @@ export function combinationIssues(given: unknown, hasFiles = false): { invalid: 
   );
   return {
     invalid: [
-      ...broken(documents.length > 0 ? instead(given, hasFiles) : invalid(given, hasFiles)),
+      ...broken(documents.length > 0 ? instead(body, hasFiles) : invalid(body, hasFiles)),
       ...ofDocuments,
-      ...cookieIssues(given),
+      ...cookieIssues(body),
     ],
-    unsupported: broken([...unsupported(given), ...severalRules(given)]),
+    unsupported: broken([...unsupported(body), ...severalRules(body)]),
   };
 }
 
 /** Fields that exclude `pdf.pages`. */
-function instead(given: Body, hasFiles: boolean): Rule[] {
+function instead(body: Body, hasFiles: boolean): Rule[] {
   const ofOne = ['url', 'html', 'base_url', 'template', 'headers', 'cookies', 'http_credentials', 'referer'];
   const message = 'cannot be combined with `pdf.pages`: give it in one of them';
   return [
-    ...ofOne.map((name): Rule => [name, given[name] !== undefined, message]),
+    ...ofOne.map((name): Rule => [name, body[name] !== undefined, message]),
     ['pdf.pages', hasFiles, 'cannot be combined with files'],
     ...['captures', 'viewports', 'color_schemes'].map(
-      (name): Rule => [name, given[name] !== undefined, 'cannot be combined with `pdf.pages`'],
+      (name): Rule => [name, body[name] !== undefined, 'cannot be combined with `pdf.pages`'],
     ),
   ];
 }
@@ -239,8 +239,8 @@ function severalRules(body: Body): Rule[] {
 }
 
 /** The rules of a request for the entry's picture alone, with the mask of the whole request, and its palette if the format allows one. */
-function entryRules(entry: Body, { format: asked, pdf, mask, full_page_algorithm, palette: ofAll }: Body): Rule[] {
-  const { selector_all: all, format = asked, ...others } = entry;
+function entryRules(entry: Body, { format: ofRequest, pdf, mask, full_page_algorithm, palette: ofAll }: Body): Rule[] {
+  const { selector_all: all, format = ofRequest, ...others } = entry;
   const chosen = ELEMENT_FIELDS.some((name) => entry[name] !== undefined) ? {} : { selector: all };
   const palette = entry.palette ?? (format === 'png' || format === 'bmp' ? ofAll : undefined);
   return [

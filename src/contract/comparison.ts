@@ -63,9 +63,9 @@ const boxSchema = z.strictObject({
 const EXAMPLE_BOX = { x: 32, y: 380, width: 200, height: 48 };
 
 const givenPicture = () => limited(Math.ceil((GIVEN_PICTURE_MAX_BYTES * 4) / 3) + 100).min(1);
-const pictureSchema = (what: string) =>
+const pictureSchema = (subject: string) =>
   z.union([givenPicture(), captureRequestSchema]).meta({
-    description: `${what}: the id of a job, the \`cdn_url\` of a picture of this server, a picture in base64 (also as \`data:\` URL, at most 8 MB), or a capture request, which is charged as usual`,
+    description: `${subject}: the id of a job, the \`cdn_url\` of a picture of this server, a picture in base64 (also as \`data:\` URL, at most 8 MB), or a capture request, which is charged as usual`,
     example: 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8',
   });
 
@@ -173,8 +173,8 @@ const DATA_URL = /^data:image\/[\w.+-]+;base64,/;
 const DATA_URL_START_CHARS = 200;
 
 /** The base64 of a text or a data URL. No expression with a loop matches all of it: millions of characters would overflow its stack. */
-function base64Of(given: string): string | null {
-  const text = given.slice(DATA_URL.exec(given.slice(0, DATA_URL_START_CHARS))?.[0].length ?? 0);
+function base64Of(written: string): string | null {
+  const text = written.slice(DATA_URL.exec(written.slice(0, DATA_URL_START_CHARS))?.[0].length ?? 0);
   const end = text.indexOf('=');
   const [data, padding] = end === -1 ? [text, ''] : [text.slice(0, end), text.slice(end)];
   return data !== '' && !/[^A-Za-z0-9+/_-]/.test(data) && ['', '=', '=='].includes(padding) ? text : null;
@@ -182,28 +182,28 @@ function base64Of(given: string): string | null {
 
 function readSource(
   side: 'before' | 'after',
-  given: Uint8Array | string | Record<string, unknown>,
+  value: Uint8Array | string | Record<string, unknown>,
   rules: Omit<SubmissionRules, 'forceAsync'>,
 ): PictureSource {
-  if (given instanceof Uint8Array)
-    return { kind: 'given', content: Buffer.from(given.buffer, given.byteOffset, given.byteLength) };
-  return typeof given === 'string'
-    ? readText(side, given)
-    : { kind: 'capture', submission: readCapture(side, given, rules) };
+  if (value instanceof Uint8Array)
+    return { kind: 'given', content: Buffer.from(value.buffer, value.byteOffset, value.byteLength) };
+  return typeof value === 'string'
+    ? readText(side, value)
+    : { kind: 'capture', submission: readCapture(side, value, rules) };
 }
 
 /** The name of the artifact that an address of this server leads to; null for another text. */
-export function readArtifactName(given: string): string | null {
-  return given.length > URL_MAX_BYTES ? null : (ARTIFACT_PATH.exec(given)?.[1] ?? null);
+export function readArtifactName(text: string): string | null {
+  return text.length > URL_MAX_BYTES ? null : (ARTIFACT_PATH.exec(text)?.[1] ?? null);
 }
 
 /** Reads a picture that is named or given in a text. @throws CaptureError `invalid_request` */
-export function readText(side: string, given: string): Exclude<PictureSource, { kind: 'capture' }> {
-  if (isId('job', given)) return { kind: 'job', jobId: given };
-  const name = readArtifactName(given);
+export function readText(side: string, text: string): Exclude<PictureSource, { kind: 'capture' }> {
+  if (isId('job', text)) return { kind: 'job', jobId: text };
+  const name = readArtifactName(text);
   if (name !== null) return { kind: 'artifact', name };
-  const base64 = base64Of(given);
-  if (base64 === null || /^https?:/.test(given)) throw invalidField(side, SOURCES);
+  const base64 = base64Of(text);
+  if (base64 === null || /^https?:/.test(text)) throw invalidField(side, SOURCES);
   const content = Buffer.from(base64, 'base64');
   if (content.length > GIVEN_PICTURE_MAX_BYTES)
     throw invalidField(side, `must have at most ${GIVEN_PICTURE_MAX_BYTES / 1e6} MB`);
@@ -216,13 +216,13 @@ const SOURCES =
 /** A capture for a comparison is a png unless the request says otherwise, since lossy formats differ where the page does not. */
 function readCapture(
   side: 'before' | 'after',
-  given: Record<string, unknown>,
+  fields: Record<string, unknown>,
   rules: Omit<SubmissionRules, 'forceAsync'>,
 ): Submission {
   return inField(side, () => {
-    if (given.animate !== undefined) throw invalidField('animate', 'is not possible in a comparison');
+    if (fields.animate !== undefined) throw invalidField('animate', 'is not possible in a comparison');
     const submission = parseSubmission(
-      { format: 'png', cache_ttl: 0, ...given, sync: true },
+      { format: 'png', cache_ttl: 0, ...fields, sync: true },
       { ...rules, forceAsync: false },
     );
     if (/^(pdf|bmp)$/.test(submission.options.format))

@@ -130,9 +130,9 @@ export const documentFields = {
       error: `must be one of ${CONFORMANCES.join(', ')}, or a list of a level of PDF/A and pdf/ua-1`,
     })
     .refine(
-      (given) =>
-        [given].flat().filter((one) => one !== 'pdf/ua-1').length <= 1 &&
-        new Set([given].flat()).size === [given].flat().length,
+      (value) =>
+        [value].flat().filter((one) => one !== 'pdf/ua-1').length <= 1 &&
+        new Set([value].flat()).size === [value].flat().length,
       'must have one level of PDF/A at most',
     )
     .optional()
@@ -206,14 +206,14 @@ function documentProblems({
   facturx,
   password,
 }: DocumentFields): [path: string[], message: string][] {
-  const asked = conformancesOf({ conformance, facturx });
-  const level = asked.find((one) => one !== 'pdf/ua-1');
+  const requested = conformancesOf({ conformance, facturx });
+  const level = requested.find((one) => one !== 'pdf/ua-1');
   const invoice = facturx === undefined ? null : readInvoice(facturx.xml);
   const names = attachments.map(({ name }) => name);
   const problems: [string[], boolean, string][] = [
     [
       ['password', 'permissions'],
-      asked.includes('pdf/ua-1') && password?.permissions?.includes('accessibility') === false,
+      requested.includes('pdf/ua-1') && password?.permissions?.includes('accessibility') === false,
       'must have `accessibility` with `conformance` pdf/ua-1',
     ],
     [
@@ -256,9 +256,9 @@ export function conformancesOf({
   conformance = [],
   facturx,
 }: Pick<DocumentFields, 'conformance' | 'facturx'>): Conformance[] {
-  const asked = [conformance].flat();
-  const isArchive = asked.some((one) => one !== 'pdf/ua-1');
-  return facturx === undefined || isArchive ? asked : [...asked, 'pdf/a-3b'];
+  const standards = [conformance].flat();
+  const isArchive = standards.some((one) => one !== 'pdf/ua-1');
+  return facturx === undefined || isArchive ? standards : [...standards, 'pdf/a-3b'];
 }
 
 export type PdfMetadata = NonNullable<z.output<typeof documentFields.metadata>>;

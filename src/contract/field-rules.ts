@@ -124,7 +124,7 @@ export interface TemplateReference {
 }
 
 /** Reads `og-card` or `og-card@3`. @returns null for anything else */
-export function readTemplateReference(given: unknown): TemplateReference | null {
-  const [, name = '', version] = (typeof given === 'string' && TEMPLATE_REFERENCE.exec(given)) || [];
+export function readTemplateReference(value: unknown): TemplateReference | null {
+  const [, name = '', version] = (typeof value === 'string' && TEMPLATE_REFERENCE.exec(value)) || [];
   return TEMPLATE_NAME.test(name) ? { name, version: version === undefined ? null : Number(version) } : null;
 }

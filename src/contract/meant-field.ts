@@ -5,9 +5,9 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
-  const given = plain(name);
+  const plainName = plain(name);
   for (const candidate of known) {
-    const edits = distance(given, plain(candidate));
+    const edits = distance(plainName, plain(candidate));
     if (edits < bestDistance) {
       best = candidate;
       bestDistance = edits;

@@ -46,7 +46,7 @@ const length = (description: string, example: string, range = { min: 0, max: 200
     }, `must be between ${range.min} and ${range.max} inches`)
     .meta({ description, example });
 
-const template = (what: string) =>
+const template = (subject: string) =>
   limited(limits.PDF_TEMPLATE_MAX_CHARS)
     .superRefine((text, context) => {
       const construct = loadingConstruct(text);
@@ -56,7 +56,7 @@ const template = (what: string) =>
     })
     .optional()
     .meta({
-      description: `HTML of the ${what} on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin. Text is 10px high and begins and ends where the page's text does, unless the template sets a font size, or a padding or margin of 0.1in or more on that side. Runs no scripts, and loads nothing but data: URLs`,
+      description: `HTML of the ${subject} on each page. Elements with the classes date, title, url, pageNumber and totalPages are filled in. Visible only within a page margin. Text is 10px high and begins and ends where the page's text does, unless the template sets a font size, or a padding or margin of 0.1in or more on that side. Runs no scripts, and loads nothing but data: URLs`,
       example: '<span style="font-size:9px">Page <span class="pageNumber"></span></span>',
       form: 'long',
     });

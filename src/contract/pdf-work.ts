@@ -127,26 +127,26 @@ export interface PdfOrder {
 
 /** @throws CaptureError `invalid_request`, with every problem in `details.issues` */
 export function parsePdfWork(body: unknown): PdfOrder {
-  const given = parseFields(pdfWorkSchema, body);
-  const { files, flatten, pages, merge, chapters, split, rotate } = given;
+  const fields = parseFields(pdfWorkSchema, body);
+  const { files, flatten, pages, merge, chapters, split, rotate } = fields;
   for (const name of ['chapters', 'blank_pages_to_odd'] as const)
-    if (given[name] && !merge) throw invalidField(name, 'needs `merge`');
+    if (fields[name] && !merge) throw invalidField(name, 'needs `merge`');
   const changes: PdfChanges = {
     flatten,
     pages: rangesOf(pages),
-    merge: merge ? { startOnOddPages: given.blank_pages_to_odd } : null,
+    merge: merge ? { startOnOddPages: fields.blank_pages_to_odd } : null,
     split: split === undefined ? null : splitOf(split),
     rotate: rotate === undefined ? null : { degrees: rotate.degrees, pages: rangesOf(rotate.pages) },
   };
-  const { metadata, conformance, facturx, password, attachments = [] } = given;
+  const { metadata, conformance, facturx, password, attachments = [] } = fields;
   const edits = {
     ...(metadata && { metadata }),
     ...(conformance && { conformance: [conformance].flat() }),
     ...(facturx && { facturx }),
     ...(password && { password }),
   };
-  const asked = [...Object.values(changes), ...Object.values(edits), attachments.length > 0];
-  if (!asked.some(Boolean)) throw invalidField('', NOTHING);
+  const requested = [...Object.values(changes), ...Object.values(edits), attachments.length > 0];
+  if (!requested.some(Boolean)) throw invalidField('', NOTHING);
   return { files: files?.map(readSource) ?? null, chapters, changes, edits, attachments };
 }
 
@@ -161,8 +161,8 @@ function splitOf({ every, ranges = [] }: NonNullable<z.output<typeof pdfWorkSche
 const NOTHING =
   'The request says nothing to do: name at least one of merge, pages, split, rotate, flatten, metadata, conformance, attachments, facturx, password.';
 
-function readSource(given: string): PdfSource {
-  if (isId('job', given)) return { kind: 'job', jobId: given };
-  const name = readArtifactName(given);
-  return name === null ? { kind: 'part', name: given } : { kind: 'artifact', name };
+function readSource(text: string): PdfSource {
+  if (isId('job', text)) return { kind: 'job', jobId: text };
+  const name = readArtifactName(text);
+  return name === null ? { kind: 'part', name: text } : { kind: 'artifact', name };
 }

@@ -61,11 +61,11 @@ export function signQuery(pairs: readonly QueryPair[], secret: string): string {
 
 /** Whether one of the secrets made the signature; constant-time comparison. */
 export function isSignedBy(pairs: readonly QueryPair[], secrets: readonly string[]): boolean {
-  const given = Buffer.from(singleValue(pairs, 'signature') ?? '');
+  const signature = Buffer.from(singleValue(pairs, 'signature') ?? '');
   const canonical = canonicalQuery(pairs);
   return secrets
     .map((secret) => Buffer.from(createHmac('sha256', secret).update(canonical).digest('hex')))
-    .map((expected) => expected.length === given.length && timingSafeEqual(expected, given))
+    .map((expected) => expected.length === signature.length && timingSafeEqual(expected, signature))
     .includes(true);
 }
 

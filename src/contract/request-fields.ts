@@ -696,7 +696,7 @@ export const requestFields = {
   }),
   template: limited(80)
     .refine(
-      (given) => readTemplateReference(given) !== null,
+      (value) => readTemplateReference(value) !== null,
       'must be the name of a template, such as og-card, or of one of its versions, such as og-card@3',
     )
     .optional()

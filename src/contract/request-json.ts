@@ -9,32 +9,32 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * The JSON value of a request: any JSON, but within the size and depth limits, in well-formed Unicode and without `__proto__`.
  *
  * @param bytes of a whole body, or of a part of a form
- * @param what names it in messages
+ * @param subject names it in messages
  * @throws CaptureError `invalid_request`
  */
 export function readRequestJson(
   bytes: Buffer,
   limitBytes = BODY_LIMIT_BYTES,
-  what = 'The body',
+  subject = 'The body',
   valuesMax = VALUES_MAX,
 ): unknown {
   if (bytes.length === 0)
-    throw refusedBody(`${what} is empty. It must be a JSON object, such as {"url": "https://example.com"}.`);
-  if (bytes.length > limitBytes) throw bodyTooLarge(limitBytes, what);
-  refuseShape(bytes, what, valuesMax);
-  const text = decode(bytes, what);
-  const value = parse(text, what);
+    throw refusedBody(`${subject} is empty. It must be a JSON object, such as {"url": "https://example.com"}.`);
+  if (bytes.length > limitBytes) throw bodyTooLarge(limitBytes, subject);
+  refuseShape(bytes, subject, valuesMax);
+  const text = decode(bytes, subject);
+  const value = parse(text, subject);
   if (/__proto__|\\u/.test(text)) refuseTrickery(value, []);
   return value;
 }
 
-export function bodyTooLarge(limitBytes = BODY_LIMIT_BYTES, what = 'The body'): CaptureError {
-  return refusedBody(`${what} is larger than ${limitBytes} bytes.`);
+export function bodyTooLarge(limitBytes = BODY_LIMIT_BYTES, subject = 'The body'): CaptureError {
+  return refusedBody(`${subject} is larger than ${limitBytes} bytes.`);
 }
 
 /** For requests that may have files. */
-export function sendAsFiles(what?: string): CaptureError {
-  const { message } = bodyTooLarge(BODY_LIMIT_BYTES, what);
+export function sendAsFiles(subject?: string): CaptureError {
+  const { message } = bodyTooLarge(BODY_LIMIT_BYTES, subject);
   return refusedBody(
     `${message} Send what is large as files in a form (multipart/form-data): an attachment refers to one by \`file\` in place of \`content\`.`,
   );
@@ -54,7 +54,7 @@ const CLOSING = new Set([0x7d, 0x5d]);
 const VALUES_MAX = 2_048;
 
 /** Checked on the bytes, before any recursive code runs; none of these bytes occurs in a multi-byte UTF-8 character. */
-function refuseShape(bytes: Buffer, what: string, valuesMax: number): void {
+function refuseShape(bytes: Buffer, subject: string, valuesMax: number): void {
   let depth = 0;
   let values = 1;
   let inString = false;
@@ -64,28 +64,28 @@ function refuseShape(bytes: Buffer, what: string, valuesMax: number): void {
     else if (inString) {
       if (byte === BACKSLASH) i++;
     } else if (byte === COMMA) {
-      if (++values > valuesMax) throw refusedBody(`${what} has more than ${valuesMax} values.`);
+      if (++values > valuesMax) throw refusedBody(`${subject} has more than ${valuesMax} values.`);
     } else if (OPENING.has(byte)) {
       if (++depth > BODY_DEPTH_LIMIT_LEVELS)
-        throw refusedBody(`${what} is nested deeper than ${BODY_DEPTH_LIMIT_LEVELS} levels.`);
+        throw refusedBody(`${subject} is nested deeper than ${BODY_DEPTH_LIMIT_LEVELS} levels.`);
     } else if (CLOSING.has(byte)) depth--;
   }
 }
 
-function decode(bytes: Buffer, what: string): string {
+function decode(bytes: Buffer, subject: string): string {
   try {
     return utf8.decode(bytes);
   } catch {
-    throw refusedBody(`${what} is not valid UTF-8.`);
+    throw refusedBody(`${subject} is not valid UTF-8.`);
   }
 }
 
-function parse(text: string, what: string): unknown {
+function parse(text: string, subject: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
     const position = /at position (\d+)/.exec((error as Error).message)?.[1];
-    throw refusedBody(`${what} is not valid JSON${position === undefined ? '' : ` (at position ${position})`}.`);
+    throw refusedBody(`${subject} is not valid JSON${position === undefined ? '' : ` (at position ${position})`}.`);
   }
 }
 

@@ -118,16 +118,16 @@ export type Step = z.output<typeof stepSchema>;
 /** @returns what is missing from a step, or does not belong to its action */
 function stepProblems(step: Step): { path: string; message: string }[] {
   const { needs, may = [] }: Form = FORMS[step.action];
-  const given = (Object.keys(members) as Member[]).filter((name) => step[name] !== undefined);
+  const present = (Object.keys(members) as Member[]).filter((name) => step[name] !== undefined);
   const known = [...needs.flat(), ...may];
-  const problems = given
+  const problems = present
     .filter((name) => !known.includes(name))
     .map((path) => ({
       path: path as string,
       message: `does not apply to ${step.action}, which takes ${named(known, 'and')}`,
     }));
   for (const group of needs) {
-    const ones = group.filter((name) => given.includes(name));
+    const ones = group.filter((name) => present.includes(name));
     if (ones.length === 0)
       problems.push({
         path: group[0] ?? '',

@@ -67,9 +67,9 @@ export interface SubmissionRules {
  *
  * @throws CaptureError `invalid_request` with every problem in `details.issues`; `unsupported_option` for fields that exclude each other
  */
-export function parseSubmission(given: unknown, rules: SubmissionRules): Submission {
+export function parseSubmission(request: unknown, rules: SubmissionRules): Submission {
   const template = rules.template === 'elsewhere' ? null : (rules.template ?? null);
-  const plain = withPlainFields(given);
+  const plain = withPlainFields(request);
   const body = template === null || !isObject(plain) ? plain : withTemplateDefaults(plain, template);
   const parsed = captureRequestSchema.safeParse(body);
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, body);
@@ -110,10 +110,10 @@ export function parseSubmission(given: unknown, rules: SubmissionRules): Submiss
 const SPELLINGS = { emulate: 'device', pages: 'file_pages' };
 
 /** The request with one name for each thing: also `jpeg` for `jpg`, in each of its pictures too, and `save_html` for `html: true`. */
-function withPlainFields(given: unknown): unknown {
-  if (!isObject(given)) return given;
+function withPlainFields(request: unknown): unknown {
+  if (!isObject(request)) return request;
   const plain = (fields: object) => ('format' in fields ? { ...fields, format: plainFormat(fields.format) } : fields);
-  const body: Record<string, unknown> = { ...given };
+  const body: Record<string, unknown> = { ...request };
   if (body.html === true) {
     delete body.html;
     body.save_html = true;
@@ -186,11 +186,13 @@ export function inField<Value>(field: string, read: () => Value): Value {
 
 function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules, body: unknown): Submission {
   const mode: ExecutionMode = rules.forceAsync || !wire.sync ? 'async' : 'sync';
-  const asked = toCaptureOptions(wire);
+  const requested = toCaptureOptions(wire);
   const options = {
-    ...asked,
+    ...requested,
     tolerate:
-      wire.tolerate === undefined ? TOLERATED_CODES.filter((code) => rules.tolerate?.includes(code)) : asked.tolerate,
+      wire.tolerate === undefined
+        ? TOLERATED_CODES.filter((code) => rules.tolerate?.includes(code))
+        : requested.tolerate,
     explain: rules.explain === true || wire.inspect_page,
     files: rules.files ?? null,
     ...rules.set,
@@ -199,7 +201,7 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules, body: un
   const files = options.files === null ? {} : { files: options.files.template ?? contentsOf(options.files) };
   // A repeated request stays equal even if the operator has changed a default since.
   const plain = pick(wire, (name) => name !== 'sync' && !EXTENSIONS.has(name));
-  const compared = { ...plain, headers: options.headers, ...pick(asked, isUsedExtension), ...files, mode };
+  const compared = { ...plain, headers: options.headers, ...pick(requested, isUsedExtension), ...files, mode };
   const isCompared = (name: string, value: unknown) =>
     !NOT_RENDERED.has(name) && (!EXTENSION_OPTIONS.has(name) || isUsedExtension(name, value));
   const rendered = { ...pick(options, isCompared), ...files };
@@ -293,14 +295,14 @@ function ofMeantForm(issue: z.core.$ZodIssue, body: unknown): readonly z.core.$Z
 }
 
 function sayIssue(issue: z.core.$ZodIssue, value: unknown): string {
-  const given = isSecret(issue.path) ? describeSecret(value) : describeValue(value);
+  const received = isSecret(issue.path) ? describeSecret(value) : describeValue(value);
   switch (issue.code) {
     case 'invalid_type':
       if (issue.path.length === 0) return 'The body must be a JSON object.';
       if (value === undefined) return 'is required';
-      return `must be ${article(issue.expected)}, not ${given}`;
+      return `must be ${article(issue.expected)}, not ${received}`;
     case 'invalid_value':
-      return `must be one of ${issue.values.map(String).join(', ')}${given === 'a string' ? '' : `, not ${given}`}`;
+      return `must be one of ${issue.values.map(String).join(', ')}${received === 'a string' ? '' : `, not ${received}`}`;
     case 'too_small':
       return `must be at least ${issue.minimum}${unitOf(issue.origin)}, not ${measured(issue.origin, value)}`;
     case 'too_big':

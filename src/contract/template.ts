@@ -134,18 +134,18 @@ export type TemplateData = Record<string, TemplateValue>;
 /** Reads the values of a capture, and fills in defaults. Messages never repeat a value. */
 export function readTemplateData(
   parameters: TemplateParameters,
-  given: Readonly<Record<string, unknown>>,
+  values: Readonly<Record<string, unknown>>,
   path = 'data',
 ): { data: TemplateData; problems: Problem[] } {
   const problems: Problem[] = [];
   const data: TemplateData = {};
   const known = Object.keys(parameters);
-  for (const name of Object.keys(given)
+  for (const name of Object.keys(values)
     .filter((one) => !Object.hasOwn(parameters, one))
     .slice(0, UNKNOWN_MAX))
     problems.push({ path: `${path}.${name.slice(0, 60)}`, message: sayUnknown(name, known) });
   for (const [name, parameter] of Object.entries(parameters)) {
-    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
     const at = `${path}.${name}`;
     if (value !== undefined && value !== null) data[name] = readValue(parameter, value, { path: at, problems });
     else if (parameter.default === undefined) problems.push({ path: at, message: 'is required' });
@@ -192,57 +192,57 @@ function readValue(parameter: TemplateParameter, value: unknown, { path, problem
 
 type ReadScalar = { value: string | number | boolean } | { problem: string };
 
-function readScalar(parameter: Scalar, given: unknown): ReadScalar {
-  if (parameter.type === 'number') return readNumber(parameter, given);
+function readScalar(parameter: Scalar, value: unknown): ReadScalar {
+  if (parameter.type === 'number') return readNumber(parameter, value);
   if (parameter.type === 'boolean') {
-    if (given === true || given === 'true') return { value: true };
-    return given === false || given === 'false' ? { value: false } : { problem: 'must be true or false' };
+    if (value === true || value === 'true') return { value: true };
+    return value === false || value === 'false' ? { value: false } : { problem: 'must be true or false' };
   }
-  if (typeof given !== 'string') return { problem: 'must be a string' };
-  const problem = textProblem(parameter, given);
-  return problem === null ? { value: given } : { problem };
+  if (typeof value !== 'string') return { problem: 'must be a string' };
+  const problem = textProblem(parameter, value);
+  return problem === null ? { value } : { problem };
 }
 
-function readNumber({ min = -Number.MAX_VALUE, max = Number.MAX_VALUE }: Scalar & { type: 'number' }, given: unknown) {
-  const value = typeof given === 'string' && /^-?\d{1,15}(\.\d{1,15})?$/.test(given) ? Number(given) : given;
+function readNumber({ min = -Number.MAX_VALUE, max = Number.MAX_VALUE }: Scalar & { type: 'number' }, sent: unknown) {
+  const value = typeof sent === 'string' && /^-?\d{1,15}(\.\d{1,15})?$/.test(sent) ? Number(sent) : sent;
   if (typeof value !== 'number' || !Number.isFinite(value)) return { problem: 'must be a number' };
   if (value < min) return { problem: `must be at least ${min}` };
   return value > max ? { problem: `must be at most ${max}` } : { value };
 }
 
-function textProblem(parameter: Exclude<Scalar, { type: 'number' | 'boolean' }>, given: string): string | null {
+function textProblem(parameter: Exclude<Scalar, { type: 'number' | 'boolean' }>, text: string): string | null {
   switch (parameter.type) {
     case 'text':
-      if (given.length > parameter.max_chars)
-        return `must be at most ${parameter.max_chars} characters, not ${given.length}`;
-      return /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(given) ? 'must not contain control characters' : null;
+      if (text.length > parameter.max_chars)
+        return `must be at most ${parameter.max_chars} characters, not ${text.length}`;
+      return /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(text) ? 'must not contain control characters' : null;
     case 'choice':
-      return parameter.values.includes(given) ? null : `must be one of ${parameter.values.join(', ')}`;
+      return parameter.values.includes(text) ? null : `must be one of ${parameter.values.join(', ')}`;
     case 'color':
-      return given.length <= 40 && isOpaqueColor(given) ? null : 'must be a color such as #0a7cff or rebeccapurple';
+      return text.length <= 40 && isOpaqueColor(text) ? null : 'must be a color such as #0a7cff or rebeccapurple';
     case 'date':
-      return /^\d{4}-\d\d-\d\d$/.test(given) && !Number.isNaN(Date.parse(given))
+      return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))
         ? null
         : 'must be a date such as 2026-11-28';
     case 'url':
-      return isWebAddress(given) ? null : 'must be an absolute http or https URL';
+      return isWebAddress(text) ? null : 'must be an absolute http or https URL';
     case 'image':
-      return isImage(given)
+      return isImage(text)
         ? null
         : 'must be an http or https URL, a file of the template, or a `data:` URL of a png, jpeg, gif, webp, avif or svg of at most 150,000 characters';
   }
 }
 
-function isWebAddress(given: string): boolean {
-  return given.length <= URL_MAX_BYTES && /^https?:\/\/[^\s"'<>\\]+$/i.test(given) && URL.canParse(given);
+function isWebAddress(text: string): boolean {
+  return text.length <= URL_MAX_BYTES && /^https?:\/\/[^\s"'<>\\]+$/i.test(text) && URL.canParse(text);
 }
 
 const IMAGE_DATA = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml);base64,[A-Za-z0-9+/]*={0,2}$/;
 
-function isImage(given: string): boolean {
-  if (given.startsWith('data:')) return given.length <= IMAGE_MAX_CHARS && IMAGE_DATA.test(given);
-  const isFile = !/[:?#%"'<>\s]/.test(given) && fileNameProblem(given) === null;
-  return isWebAddress(given) || isFile;
+function isImage(text: string): boolean {
+  if (text.startsWith('data:')) return text.length <= IMAGE_MAX_CHARS && IMAGE_DATA.test(text);
+  const isFile = !/[:?#%"'<>\s]/.test(text) && fileNameProblem(text) === null;
+  return isWebAddress(text) || isFile;
 }
 
 /** Values with which a template is tried when it is stored. */

@@ -1,6 +1,6 @@
 /**
  * Whether a URL matches a pattern in which `*` is any text. Takes linear time, since both may be hostile.
- * @param how.anchored whether the pattern must match the whole URL; if not, a part of it suffices, as in Chromium's
+ * @param options.anchored whether the pattern must match the whole URL; if not, a part of it suffices, as in Chromium's
  * `Network.setBlockedURLs`
  */
 export function matchesPattern(url: string, pattern: string, { anchored }: { anchored: boolean }): boolean {

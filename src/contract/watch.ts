@@ -73,22 +73,22 @@ const time = (description: string) =>
   z
     .union([
       z.int().min(0).max(TIME_MAX_MS),
-      limited(40).refine((given) => isTime(given), 'must be a date in ISO 8601 or Unix milliseconds'),
+      limited(40).refine((value) => isTime(value), 'must be a date in ISO 8601 or Unix milliseconds'),
     ])
-    .transform((given) => (typeof given === 'number' ? given : Date.parse(given)))
+    .transform((value) => (typeof value === 'number' ? value : Date.parse(value)))
     .nullable()
     .default(null)
     .meta({ description, example: EXAMPLE_TIME_MS });
 
-function isTime(given: string): boolean {
-  return /^\d{4}-\d\d-\d\d/.test(given) && Date.parse(given) >= 0;
+function isTime(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d/.test(text) && Date.parse(text) >= 0;
 }
 
 const address = () =>
   z
     .email('must be an e-mail address')
     .max(254)
-    .refine((given) => !hasControlCharacter(given), 'must not contain control characters');
+    .refine((text) => !hasControlCharacter(text), 'must not contain control characters');
 const receiver = (description: string) =>
   limited(WEBHOOK_URL_MAX_CHARS)
     .min(1)
@@ -101,7 +101,7 @@ const line = (max: number) =>
   limited(max)
     .trim()
     .min(1)
-    .refine((given) => !hasControlCharacter(given), 'must not contain control characters');
+    .refine((text) => !hasControlCharacter(text), 'must not contain control characters');
 
 export const CHAT_FORMS = ['slack', 'mattermost', 'discord', 'teams'] as const;
 export type ChatForm = (typeof CHAT_FORMS)[number];
@@ -125,7 +125,7 @@ const SENDS = {
     .strictObject({
       to: z
         .union([address(), z.array(address()).min(1).max(RECIPIENTS_MAX)])
-        .transform((given) => (typeof given === 'string' ? [given] : given))
+        .transform((value) => (typeof value === 'string' ? [value] : value))
         .meta({ description: `one address, or a list of at most ${RECIPIENTS_MAX}`, example: ['ada@example.com'] }),
       subject: line(SUBJECT_MAX_CHARS)
         .optional()
@@ -369,12 +369,13 @@ function maskedSend(send: Send): Record<string, unknown> {
 }
 
 /** Puts stored secrets in place of their masks, at the same places of the definition. */
-export function unmasked(given: unknown, stored: unknown): unknown {
-  if (given === MASK) return stored ?? given;
-  if (Array.isArray(given)) return given.map((one, i) => unmasked(one, Array.isArray(stored) ? stored[i] : undefined));
-  if (!isObject(given)) return given;
+export function unmasked(update: unknown, stored: unknown): unknown {
+  if (update === MASK) return stored ?? update;
+  if (Array.isArray(update))
+    return update.map((one, i) => unmasked(one, Array.isArray(stored) ? stored[i] : undefined));
+  if (!isObject(update)) return update;
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, unmasked(value, isObject(stored) ? stored[name] : undefined)]),
+    Object.entries(update).map(([name, value]) => [name, unmasked(value, isObject(stored) ? stored[name] : undefined)]),
   );
 }
 

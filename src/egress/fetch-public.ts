@@ -75,11 +75,11 @@ async function exchange(route: FetchRoute, { request, ca, signal }: Exchange): P
   });
   try {
     // Once connected, the client rejects by itself; the signal given here ends the connection phase.
-    const asked = client.request({
+    const response = client.request({
       ...toRequest(route, { url, request, signal }),
       onInfo: createPatience(() => new errors.HeadersOverflowError(TOO_LONG)),
     });
-    const answer = await pTimeout(asked, { milliseconds: Number.POSITIVE_INFINITY, signal });
+    const answer = await pTimeout(response, { milliseconds: Number.POSITIVE_INFINITY, signal });
     route.inAbsoluteForm?.judge(answer.statusCode, answer.headers);
     const body = request.maxBytes === 0 ? leaveBody(answer.body) : await readBody(answer.body, request.maxBytes);
     return { status: answer.statusCode, headers: toHeaders(answer.headers), ...body };

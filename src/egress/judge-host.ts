@@ -119,12 +119,14 @@ interface Found {
 
 /** One refused address refuses the name: the name server could choose which one a retry would get. */
 function judgeAddresses(rules: DestinationRules, { spelling, addresses, port }: Found): Judgement {
-  const given = rules.allow.hasName(spelling.name, port) ? { ...rules, allow: ALL_DESTINATIONS } : rules;
+  const effective = rules.allow.hasName(spelling.name, port) ? { ...rules, allow: ALL_DESTINATIONS } : rules;
   // Private and reserved names have no public sites: their addresses must be allowed explicitly.
   const mustBeAllowed = spelling.kind !== 'name';
   for (const address of addresses) {
     const problem =
-      mustBeAllowed && !given.allow.hasAddress(address, port) ? 'no public name' : addressProblem(given, address, port);
+      mustBeAllowed && !effective.allow.hasAddress(address, port)
+        ? 'no public name'
+        : addressProblem(effective, address, port);
     if (problem !== null)
       return refuse('blocked_address', `it resolves to ${addresses.join(', ')}; ${address}: ${problem}`);
   }

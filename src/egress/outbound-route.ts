@@ -18,8 +18,8 @@ export type Reach = 'public' | 'allowed' | 'anywhere' | DestinationList;
 
 export interface OutboundRules {
   resolve: Resolve;
-  /** @param how.since performance.now() of the query, if an earlier look-up was part of it */
-  judge(host: string, port: number, how: { reach: Reach; resolve: Resolve; since?: number }): Promise<Judgement>;
+  /** @param options.since performance.now() of the query, if an earlier look-up was part of it */
+  judge(host: string, port: number, options: { reach: Reach; resolve: Resolve; since?: number }): Promise<Judgement>;
   /** Whether a capture's own URL is a destination that the operator allows. */
   isAllowed(url: string, resolve: Resolve): Promise<boolean>;
   /** PEM certificates to trust instead of the system's, for a caller's https proxy. */
@@ -232,10 +232,10 @@ interface RefusalFacts {
 }
 
 /** Logs a refused destination and how to allow it; the client learns neither (decisions.md, Destinations). */
-export function logRefusal(log: Log, refusal: Refusal, told: RefusalFacts): void {
+export function logRefusal(log: Log, refusal: Refusal, details: RefusalFacts): void {
   const { host, port, reason } = refusal;
-  const facts = { host, port, reason, why: told.why, ...told.requester };
-  const allow = told.to === 'captures' ? `${host}:${port}` : `https://${host}:${port}`;
+  const facts = { host, port, reason, why: details.why, ...details.requester };
+  const allow = details.to === 'captures' ? `${host}:${port}` : `https://${host}:${port}`;
   if (reason === 'unresolvable') log.info(facts, 'destination refused: its name could not be resolved');
-  else log.warn({ ...facts, allow }, ADVICE[told.to]);
+  else log.warn({ ...facts, allow }, ADVICE[details.to]);
 }

@@ -154,11 +154,11 @@ export function rememberLookups(resolve: Resolve, now?: () => number): Resolve {
   const known = new LRUCache<string, Promise<Answer>>({ ...KEPT, ...(now === undefined ? {} : { perf: { now } }) });
   let isSilent = false;
   const ask: Resolve = async (name) => {
-    const asked = resolve(name).then((answer) => {
+    const query = resolve(name).then((answer) => {
       isSilent = isSilence(answer);
       return answer;
     });
-    return isSilent ? await pTimeout(asked, { milliseconds: SILENT_MAX_MS, fallback: () => SILENCE }) : await asked;
+    return isSilent ? await pTimeout(query, { milliseconds: SILENT_MAX_MS, fallback: () => SILENCE }) : await query;
   };
   return (name) => {
     const kept = known.get(name);

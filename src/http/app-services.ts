@@ -65,7 +65,7 @@ export interface AppServices {
     enter(accountId: string): Disposable;
     /** Finds a picture, so that what cannot be compared is refused before anything is captured for it. @throws CaptureError */
     find(
-      asked: { side: Side; source: Exclude<PictureSource, { kind: 'capture' }> },
+      query: { side: Side; source: Exclude<PictureSource, { kind: 'capture' }> },
       principal: Principal,
     ): Promise<FoundPicture>;
     /** Compares two pictures until `signal` aborts. @returns the comparison, and the name of the artifact that shows the changes. @throws CaptureError */
@@ -79,7 +79,7 @@ export interface AppServices {
     enter(accountId: string, signal: AbortSignal): Promise<Disposable>;
     /** Finds a stored PDF. @throws CaptureError */
     find(
-      asked: { field: string; source: Exclude<PdfSource, { kind: 'part' }> },
+      query: { field: string; source: Exclude<PdfSource, { kind: 'part' }> },
       principal: Principal,
     ): Promise<FoundPdf>;
     /** Works on PDFs until `signal` aborts, and charges for it. @throws CaptureError */

@@ -28,9 +28,9 @@ export interface JobsPage {
 }
 
 /** @throws CaptureError `invalid_request` with every problem */
-export function readPage(asked: Record<string, unknown>): JobsPage {
-  const limit = typeof asked.limit === 'string' && /^\d{1,4}$/.test(asked.limit) ? Number(asked.limit) : asked.limit;
-  const page = parseFields(jobsQuery, { ...asked, limit });
+export function readPage(query: Record<string, unknown>): JobsPage {
+  const limit = typeof query.limit === 'string' && /^\d{1,4}$/.test(query.limit) ? Number(query.limit) : query.limit;
+  const page = parseFields(jobsQuery, { ...query, limit });
   return {
     state: page.state ?? null,
     limit: page.limit,

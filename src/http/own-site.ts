@@ -44,8 +44,8 @@ export function refuseForeignPage(services: AppServices, c: Context<AppEnv>): vo
   throw new CaptureError({ code: 'forbidden', message: 'Requests from pages of other origins are refused.' });
 }
 
-function isOwnHost({ places, config }: AppServices, given: string): boolean {
-  const host = given.toLowerCase();
+function isOwnHost({ places, config }: AppServices, text: string): boolean {
+  const host = text.toLowerCase();
   const [, name = ''] = /^(\[[^\]]*\]|[^:]*)(?::\d{1,5})?$/.exec(host) ?? [];
   if (name === 'localhost' || isIPv4(name) || isIPv6(name.replace(/^\[(.*)\]$/, '$1'))) return true;
   return host === new URL(places.baseUrl).host || config.allowedHosts.includes(name);

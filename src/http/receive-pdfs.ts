@@ -18,7 +18,7 @@ export interface ReceivedPdfs<Body> extends AsyncDisposable {
 const REST_MAX_BYTES = 2_000_000;
 
 /** The files of a request, which are kept encrypted in a file without a name. */
-export class GivenFiles {
+export class ReceivedFiles {
   readonly list: FoundPdf[] = [];
 
   constructor(private readonly pack: NewPack) {}
@@ -46,7 +46,7 @@ export class GivenFiles {
 export async function receivePdfs<Body>(
   services: AppServices,
   c: Context<AppEnv>,
-  partsFor: (files: GivenFiles) => FormParts<Body>,
+  partsFor: (files: ReceivedFiles) => FormParts<Body>,
 ): Promise<ReceivedPdfs<Body>> {
   const place = await services.pdfs.enter(principalOf(c).accountId, clientOf(c));
   const pack = await NewPack.open(services.uploads.dir).catch((error: unknown) => {
@@ -58,7 +58,7 @@ export async function receivePdfs<Body>(
     await pack[Symbol.asyncDispose]();
   };
   try {
-    const parts = partsFor(new GivenFiles(pack));
+    const parts = partsFor(new ReceivedFiles(pack));
     await readParts(c.env.incoming, parts, { maxBytes: PDF_FILES_MAX_BYTES + REST_MAX_BYTES, tooLarge });
     return { body: await parts.end(), [Symbol.asyncDispose]: dispose };
   } catch (error) {

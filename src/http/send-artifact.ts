@@ -185,8 +185,8 @@ interface Validators {
 /** Whether the client's copy is current (RFC 9110, 13.1.2 and 13.1.3): `If-None-Match` takes precedence over `If-Modified-Since`. */
 function isUnchanged(headers: IncomingHttpHeaders, validators: Validators): boolean {
   // It gets these headers only, since `Cache-Control: no-cache` of a request would make it answer no.
-  const asked = { 'if-none-match': headers['if-none-match'], 'if-modified-since': headers['if-modified-since'] };
-  return fresh(asked, { ...validators });
+  const conditions = { 'if-none-match': headers['if-none-match'], 'if-modified-since': headers['if-modified-since'] };
+  return fresh(conditions, { ...validators });
 }
 
 /**

@@ -31,7 +31,7 @@ export interface EngineParts {
   only?: CaptureOptions;
 }
 
-export interface CaptureHow {
+export interface RunOptions {
   /** Ends the capture, or its wait for a free slot; the call rejects with its reason. */
   signal?: AbortSignal | undefined;
   /** Called with the progress, 0–100, by stage. */
@@ -88,7 +88,7 @@ export class Engine implements AsyncDisposable {
    */
   async capture(
     options: CaptureOptions,
-    { signal, onProgress, local, debug }: CaptureHow = {},
+    { signal, onProgress, local, debug }: RunOptions = {},
   ): Promise<EngineCapture> {
     // Each capture has its own signal, since many listeners on one signal would be reported as a leak.
     const ends = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);

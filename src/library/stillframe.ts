@@ -75,7 +75,7 @@ export async function openStillframe(options: StillframeOptions = {}): Promise<S
   const engine = await Engine.open(config, { allowDestinations: config.allowDestinations, log, say });
   const close = () => engine[Symbol.asyncDispose]();
   return {
-    capture: async (request, how = {}) => picture(await engine.capture(await readOptions(request, config), how)),
+    capture: async (request, run = {}) => picture(await engine.capture(await readOptions(request, config), run)),
     close,
     [Symbol.asyncDispose]: close,
   };

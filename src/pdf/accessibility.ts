@@ -98,8 +98,8 @@ function checkHeadings(elements: readonly Element[]): void {
 }
 
 function checkAlternative({ resolve }: Objects, { dict, type }: Element): void {
-  const said = dict.getString('Alt', resolve) ?? dict.getString('ActualText', resolve);
-  if (said === undefined || said.bytes.length === 0)
+  const altText = dict.getString('Alt', resolve) ?? dict.getString('ActualText', resolve);
+  if (altText === undefined || altText.bytes.length === 0)
     throw new BrokenRule(
       type === 'Figure' ? '7.3' : '7.7',
       type === 'Figure' ? 'an image has no alternative text' : 'a formula has no alternative text',
@@ -110,10 +110,10 @@ function checkAlternative({ resolve }: Objects, { dict, type }: Element): void {
 const CELLS_MAX = 1_000;
 
 function checkTable(objects: Objects, table: Element): void {
-  const broken = (what: string) =>
+  const broken = (problem: string) =>
     new BrokenRule(
       '7.2',
-      `a table ${what}`,
+      `a table ${problem}`,
       'Give each row of the table as many cells, and tables for layout `role="presentation"`.',
     );
   const groups = table.children.filter(({ type }) => ['THead', 'TBody', 'TFoot'].includes(type));

@@ -7,10 +7,10 @@ export class BrokenRule extends Error {
   /** @param clause such as `6.2.11.8` */
   constructor(
     readonly clause: string,
-    readonly what: string,
+    readonly problem: string,
     readonly remedy: string,
   ) {
-    super(`${what} (${clause}).`);
+    super(`${problem} (${clause}).`);
   }
 }
 
@@ -56,8 +56,8 @@ function removeActions(dict: PdfDict, resolve: Objects['resolve']): void {
 
 function checkDict(objects: Objects, dict: PdfDict, level: string): void {
   const name = (key: string) => dict.getName(key, objects.resolve)?.value;
-  const no = (clause: string, isBroken: boolean, what: string, remedy = PRINT_AGAIN) => {
-    if (isBroken) throw new BrokenRule(clause, what, remedy);
+  const no = (clause: string, isBroken: boolean, problem: string, remedy = PRINT_AGAIN) => {
+    if (isBroken) throw new BrokenRule(clause, problem, remedy);
   };
   for (const [key, value] of dict) checkLimits(key, value, no);
   if (dict instanceof PdfStream) {
@@ -133,7 +133,7 @@ function checkDict(objects: Objects, dict: PdfDict, level: string): void {
   }
 }
 
-type No = (clause: string, isBroken: boolean, what: string, remedy?: string) => void;
+type No = (clause: string, isBroken: boolean, problem: string, remedy?: string) => void;
 
 function checkLimits(key: PdfName, value: PdfObject, no: No): void {
   const names = value instanceof PdfName ? [key, value] : [key];
@@ -162,8 +162,8 @@ function checkColors(objects: Objects, dict: PdfDict, key: string, no: No): void
   );
 }
 
-function isAllowedColor(objects: Objects, given: PdfObject | undefined): boolean {
-  const space = objects.at(given);
+function isAllowedColor(objects: Objects, color: PdfObject | undefined): boolean {
+  const space = objects.at(color);
   if (space === undefined) return true;
   if (space instanceof PdfName) return COLOR_SPACES.has(space.value);
   if (!(space instanceof PdfArray)) return false;

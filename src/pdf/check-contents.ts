@@ -79,7 +79,7 @@ class ContentCheck {
   ): string | null {
     if (!this.#resources.has(resources)) this.#resources.set(resources, page);
     const drawing = new Drawing(this.objects, text, resources);
-    const where = `page ${page}`;
+    const location = `page ${page}`;
     const marks: boolean[] = [isMarked];
     const parts: string[] = [];
     let [from, nested] = [0, 0];
@@ -88,7 +88,7 @@ class ContentCheck {
       const { operator } = drawing;
       if (operator === 'q') nested++;
       else if (operator === 'Q') nested--;
-      this.#checkOperation(drawing, nested, where);
+      this.#checkOperation(drawing, nested, location);
       const inMark = marks.at(-1) === true;
       if (operator === 'BDC' || operator === 'BMC') {
         const { operands } = drawing;
@@ -127,37 +127,38 @@ class ContentCheck {
       );
   }
 
-  #checkOperation(drawing: Drawing, nested: number, where: string): void {
+  #checkOperation(drawing: Drawing, nested: number, location: string): void {
     const { operator, font } = drawing;
     const { isArchive } = this.rules;
     if (isArchive && operator === 'q' && nested > NESTED_MAX)
       throw new BrokenRule(
         '6.1.13',
-        `the elements of ${where} are nested too deeply`,
+        `the elements of ${location} are nested too deeply`,
         'Simplify clipping and effects there.',
       );
     if (isArchive && (operator === 'k' || operator === 'K'))
-      throw new BrokenRule('6.2.4', `${where} has colors in CMYK`, PRINT_AGAIN);
+      throw new BrokenRule('6.2.4', `${location} has colors in CMYK`, PRINT_AGAIN);
     if (isArchive && operator === 'BI')
-      throw new BrokenRule('6.2.8', `${where} has an image that is not checked here`, PRINT_AGAIN);
+      throw new BrokenRule('6.2.8', `${location} has an image that is not checked here`, PRINT_AGAIN);
     const texts = drawing.codes();
     if (texts.every((codes) => codes.length === 0)) return;
     if (font == null)
       throw new BrokenRule(
         '6.2.11.4',
-        `${where} has a font that is not embedded, or of a kind that is not checked here`,
+        `${location} has a font that is not embedded, or of a kind that is not checked here`,
         PRINT_AGAIN,
       );
     if (font.bytesPerCode === 2 && texts.some((codes) => codes.includes(0)))
       throw new BrokenRule(
         '6.2.11.8',
-        `${where} has characters that no font has, and that are shown as boxes`,
+        `${location} has characters that no font has, and that are shown as boxes`,
         'Install fonts for its scripts on the server, or give the page a web font that has them.',
       );
-    if (this.rules.needsUnicode) for (const codes of texts) this.#checkMeaning(codes, font, drawing.actualText, where);
+    if (this.rules.needsUnicode)
+      for (const codes of texts) this.#checkMeaning(codes, font, drawing.actualText, location);
   }
 
-  #checkMeaning(codes: Uint8Array | Uint16Array, font: Font, actualText: string, where: string): void {
+  #checkMeaning(codes: Uint8Array | Uint16Array, font: Font, actualText: string, location: string): void {
     for (const code of codes) {
       if (font.checked.has(code)) continue;
       font.checked.add(code);
@@ -165,7 +166,7 @@ class ContentCheck {
       if (!isText(actualText))
         throw new BrokenRule(
           '6.2.11.7.2',
-          `${where} has glyphs without a meaning in Unicode, as icon fonts have`,
+          `${location} has glyphs without a meaning in Unicode, as icon fonts have`,
           'Use another font there, or `pdf/a-2b`.',
         );
       font.unicode.set(code, actualText);

@@ -16,7 +16,7 @@ const UNICODE = '6.2.11.7.2';
 /**
  * Changes what a document needs to conform, but nothing that it shows or says.
  * @param all at most one level of PDF/A, and PDF/UA
- * @param how.field names the standards in errors
+ * @param options.field names the standards in errors
  * @throws CaptureError `invalid_request` with the rule that it breaks
  */
 export function makeConform(
@@ -40,12 +40,12 @@ export function makeConform(
 }
 
 function refusal(error: BrokenRule, level: Conformance | undefined, field: string): CaptureError {
-  const { clause, what, remedy } = error;
+  const { clause, problem, remedy } = error;
   const isOfArchive = level !== undefined && clause.startsWith('6.') && (clause !== UNICODE || level.endsWith('u'));
   const [broken, standard, own] = isOfArchive
     ? [level, `ISO 19005-${level.slice(6, 7)}`, clause]
     : ['pdf/ua-1', 'ISO 14289-1', ACCESSIBLE[clause] ?? clause];
-  const message = `cannot be ${broken}: ${what} (${standard}, ${own}). ${remedy}`;
+  const message = `cannot be ${broken}: ${problem} (${standard}, ${own}). ${remedy}`;
   return new CaptureError({
     code: 'invalid_request',
     message: `\`${field}\` ${message}`,

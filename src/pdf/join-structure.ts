@@ -155,9 +155,9 @@ function copyElements(
     return own;
   };
   const copyKids = (dict: PdfDict, parent: PdfRef, page: PdfObject | undefined): PdfObject[] => {
-    const given = dict.get('K');
-    const kids = resolved(open.pdf, given);
-    const list = kids instanceof PdfArray ? kids.toArray() : [given];
+    const children = dict.get('K');
+    const kids = resolved(open.pdf, children);
+    const list = kids instanceof PdfArray ? kids.toArray() : [children];
     return list.flatMap((kid) => (kid === undefined ? [] : (copyKid(kid, parent, page) ?? [])));
   };
   return copyKids(root, target, undefined);

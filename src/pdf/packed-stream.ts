@@ -11,8 +11,8 @@ export function packedStream(entries: Record<string, PdfObject>, bytes: Uint8Arr
 
 /** @returns the bytes as latin1; null if they are packed in another way, or have more than 64 MB */
 export function unpacked(stream: PdfStream): string | null {
-  const given = stream.get('Filter');
-  const [filter, ...others] = given instanceof PdfArray ? given.toArray() : given === undefined ? [] : [given];
+  const filters = stream.get('Filter');
+  const [filter, ...others] = filters instanceof PdfArray ? filters.toArray() : filters === undefined ? [] : [filters];
   if (filter === undefined) return Buffer.from(stream.data).toString('latin1');
   if (!(filter instanceof PdfName) || filter.value !== 'FlateDecode' || others.length > 0 || stream.has('DecodeParms'))
     return null;

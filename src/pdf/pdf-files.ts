@@ -37,11 +37,11 @@ export class PdfFiles {
    * @param content moved to the thread: the caller must not use it any more
    * @throws CaptureError `invalid_request` for edits that the file does not permit, `render_timeout`; the signal's reason
    */
-  async edit(content: Buffer, edits: PdfEdits, how: { timeoutMs: number; signal: AbortSignal }): Promise<PdfFile> {
+  async edit(content: Buffer, edits: PdfEdits, limits: { timeoutMs: number; signal: AbortSignal }): Promise<PdfFile> {
     const task: PdfTask = { content, edits };
     const { content: edited, ...read } = await this.#threads.run<ReadPdf & { content: Uint8Array }>({
       task,
-      ...how,
+      ...limits,
       failed: (cause) =>
         new CaptureError({ code: 'render_timeout', message: 'The PDF was not completed in time.', cause }),
     });
@@ -53,17 +53,17 @@ export class PdfFiles {
    * @param work its contents are moved to the thread: the caller must not use them any more
    * @throws CaptureError `invalid_request` for files that cannot be read or do not permit the work, as `failed`; the signal's reason
    */
-  async work(work: PdfWork, how: Limits): Promise<MadePdf[]> {
+  async work(work: PdfWork, limits: Limits): Promise<MadePdf[]> {
     const made = await this.#threads.run<(Omit<MadePdf, 'content'> & { content: Uint8Array })[]>({
       task: work,
-      ...how,
+      ...limits,
     });
     return made.map((one) => ({ ...one, content: viewOf(one.content) }));
   }
 
   /** Reads what files say about themselves. As `work`. */
-  async read(read: ReadTask['read'], how: Limits): Promise<PdfFacts[]> {
+  async read(read: ReadTask['read'], limits: Limits): Promise<PdfFacts[]> {
     const task: ReadTask = { read };
-    return await this.#threads.run<PdfFacts[]>({ task, ...how });
+    return await this.#threads.run<PdfFacts[]>({ task, ...limits });
   }
 }

@@ -3,7 +3,7 @@ import { Places } from '../contract/places.js';
 import { Turns } from '../contract/turns.js';
 import type { PdfFiles } from './pdf-files.js';
 import type { PdfFacts } from './read-pdfs.js';
-import type { GivenPdf, MadePdf, PdfWork } from './work-on-pdfs.js';
+import type { InputPdf, MadePdf, PdfWork } from './work-on-pdfs.js';
 
 /** Requests with PDFs that are being received, wait, or run. */
 const PLACES = {
@@ -38,7 +38,7 @@ export class PdfQueue {
   /** As `work`, for what files say about themselves. */
   async read(
     { account, signal }: Asking,
-    load: () => Promise<{ files: GivenPdf[] } & Disposable>,
+    load: () => Promise<{ files: InputPdf[] } & Disposable>,
   ): Promise<PdfFacts[]> {
     using _turn = await this.#turns.take(account, signal);
     using loaded = await load();

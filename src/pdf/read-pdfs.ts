@@ -3,7 +3,7 @@ import { PdfBool, PdfDict, PdfName, PdfNumber, PdfString } from '@libpdf/core';
 import type { PdfBookmark } from '../contract/pdf-work.js';
 import { openPdf, resolved } from './open-pdf.js';
 import { listBookmarks } from './outline.js';
-import type { GivenPdf } from './work-on-pdfs.js';
+import type { InputPdf } from './work-on-pdfs.js';
 
 export interface PdfFacts {
   name: string;
@@ -15,7 +15,7 @@ export interface PdfFacts {
 }
 
 export interface ReadTask {
-  read: readonly GivenPdf[];
+  read: readonly InputPdf[];
 }
 
 const ENTRIES_MAX = 200;

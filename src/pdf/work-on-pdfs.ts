@@ -11,7 +11,7 @@ import { linkParts } from './link-parts.js';
 import { type OpenPdf, openPdf, resolved } from './open-pdf.js';
 import { toBookmarks, writeOutline } from './outline.js';
 
-export interface GivenPdf {
+export interface InputPdf {
   /** For errors, and of the results. */
   name: string;
   content: Uint8Array;
@@ -25,7 +25,7 @@ export interface GivenPdf {
 }
 
 export interface PdfWork {
-  files: readonly GivenPdf[];
+  files: readonly InputPdf[];
   changes: PdfChanges;
   /** The bookmarks of a merged PDF, in place of those of its files. */
   bookmarks?: readonly PdfBookmark[];
@@ -90,7 +90,7 @@ async function copyOf(open: OpenPdf): Promise<Uint8Array> {
 }
 
 async function openSource(
-  { name, content, chapter, prefersTitle, bookmarks, addresses }: GivenPdf,
+  { name, content, chapter, prefersTitle, bookmarks, addresses }: InputPdf,
   { flatten, pages }: PdfChanges,
 ): Promise<Source> {
   let open = await openPdf(content, name);

@@ -26,9 +26,9 @@ const STANDARD = new Set<string>([...Object.values(TEXTS), ...Object.values(DATE
 export function writeInfo(pdf: PDF, metadata: PdfMetadata): PdfDict {
   const { trailer } = pdf.context.info;
   const resolve = (ref: PdfRef) => pdf.getObject(ref);
-  const given = trailer.get('Info', resolve);
-  const info = given instanceof PdfDict ? given : new PdfDict();
-  if (!(trailer.get('Info') instanceof PdfRef) || info !== given) trailer.set('Info', pdf.register(info));
+  const infoEntry = trailer.get('Info', resolve);
+  const info = infoEntry instanceof PdfDict ? infoEntry : new PdfDict();
+  if (!(trailer.get('Info') instanceof PdfRef) || info !== infoEntry) trailer.set('Info', pdf.register(info));
   for (const [key, value] of [...info]) {
     if (value instanceof PdfString) setText(info, key.value, value.asString());
     else if (key.value !== 'Trapped') info.delete(key.value);

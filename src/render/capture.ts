@@ -47,8 +47,8 @@ const OWN_BROWSER_START_MS = 30_000;
  * @param signal ends the capture at once; its reason is thrown
  * @throws CaptureError with any code of a capture (decisions.md, Error codes)
  */
-export async function capture(deps: RenderDeps, given: RenderOrder, signal: AbortSignal): Promise<Rendering> {
-  const order = { ...given, options: await withAttachedFiles(given.options, given.files) };
+export async function capture(deps: RenderDeps, requested: RenderOrder, signal: AbortSignal): Promise<Rendering> {
+  const order = { ...requested, options: await withAttachedFiles(requested.options, requested.files) };
   const { timeout, delay, pdf } = order.options;
   if (pdf?.pages !== undefined) return await captureAsOne(deps, order, signal);
   const loads = pageLoadsOf(order.options);
@@ -128,24 +128,24 @@ function bytesOf(renderings: readonly Rendering[]): number {
   return renderings.flatMap(({ captures }) => captures ?? []).reduce((sum, { content }) => sum + content.byteLength, 0);
 }
 
-interface LoadOrder {
+interface LoadOptions {
   load: PageLoad;
   signal: AbortSignal;
   /** Encoded bytes of earlier loads. */
   heldBytes: number;
 }
 
-async function captureLoad(deps: RenderDeps, order: RenderOrder, how: LoadOrder): Promise<Rendering> {
-  return await captureOnce(deps, order, { ...how, alone: false }).catch((error: unknown) => {
+async function captureLoad(deps: RenderDeps, order: RenderOrder, attempt: LoadOptions): Promise<Rendering> {
+  return await captureOnce(deps, order, { ...attempt, alone: false }).catch((error: unknown) => {
     // Another capture, or how the browser draws, may have caused the failure.
     const isShared = error instanceof CaptureError && error.cause instanceof SharedLoss;
-    if (how.signal.aborted || !isShared) throw error;
+    if (attempt.signal.aborted || !isShared) throw error;
     deps.log.info(
       { job_id: order.id, err: error },
       'a capture was lost, perhaps through no fault of its page, and is repeated alone',
     );
-    return captureOnce(deps, order, { ...how, alone: true }).catch((again: unknown) =>
-      Promise.reject(crashedAgain(again)),
+    return captureOnce(deps, order, { ...attempt, alone: true }).catch((second: unknown) =>
+      Promise.reject(crashedAgain(second)),
     );
   });
 }
@@ -153,7 +153,7 @@ async function captureLoad(deps: RenderDeps, order: RenderOrder, how: LoadOrder)
 async function captureOnce(
   deps: RenderDeps,
   order: RenderOrder,
-  { load, signal, heldBytes, alone }: LoadOrder & { alone: boolean },
+  { load, signal, heldBytes, alone }: LoadOptions & { alone: boolean },
 ): Promise<Rendering> {
   const { options, id, account, local, files } = order;
   const memory = await deps.memory.reserve(estimateBytes(load, alone) + heldBytes, signal);

@@ -43,7 +43,7 @@ interface Deps {
   encodes: Pick<EncodeQueue, 'run'>;
   memory: Pick<MemoryBudget, 'reserve'>;
   /** Captures one document. */
-  captureLoad(load: PageLoad, how: { heldBytes: number; progress(part: number): number }): Promise<Rendering>;
+  captureLoad(load: PageLoad, options: { heldBytes: number; progress(part: number): number }): Promise<Rendering>;
   /** Called when the first document has begun; returns the time then. */
   begunAt(): number;
   signal: AbortSignal;
@@ -61,13 +61,13 @@ export async function captureDocuments(deps: Deps, options: CaptureOptions): Pro
     addresses: addressesOf(one),
   }));
   const merge = { startOnOddPages: options.pdf?.blankPagesToOdd === true };
-  const how = { timeoutMs: leftOf(deps, options), signal: deps.signal, failed: () => tooLate(options) };
+  const limits = { timeoutMs: leftOf(deps, options), signal: deps.signal, failed: () => tooLate(options) };
   const [first] = documents;
   const names = { title: first?.rendering.part?.title ?? '', description: '', language: '' };
   const edits = { ...documentEdits(options.pdf ?? {}, names), overlays };
   using _memory = await deps.memory.reserve(JOINING_BYTES_PER_BYTE * bytes, deps.signal);
   const [joined] = await deps.encodes.run(bytes, () =>
-    deps.pdfs.work({ files, changes: { ...NO_CHANGES, merge }, edits }, how),
+    deps.pdfs.work({ files, changes: { ...NO_CHANGES, merge }, edits }, limits),
   );
   if (joined === undefined || first === undefined) throw new Error('The documents became no PDF.');
   const all = documents.map(({ rendering }) => rendering);
@@ -169,12 +169,12 @@ async function captureDocument(
     // The facts and the report are those of the first document.
     ...(index === 0 ? {} : { inspectPage: false, explain: false, extract: null, saveHtml: false }),
   };
-  const how = {
+  const loadOptions = {
     heldBytes: bytesOf(done),
     progress: (part: number) => (DOCUMENTS_SHARE * (100 * index + part)) / entries.length,
   };
   const rendering = await deps
-    .captureLoad(loadOf(own), how)
+    .captureLoad(loadOf(own), loadOptions)
     .catch((error: unknown) => Promise.reject(naming(error, { index, count: entries.length, options: load.options })));
   return { rendering, options: load.options, entry, place };
 }

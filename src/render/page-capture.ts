@@ -128,7 +128,7 @@ export interface PageCaptureDeps {
   animations: EncodeQueue;
   /** STILLFRAME_FFMPEG, which makes mp4. */
   ffmpeg: string | null;
-  inspect(session: PageSession, how: { timeoutMs: number }): Promise<Inspection>;
+  inspect(session: PageSession, options: { timeoutMs: number }): Promise<Inspection>;
   toMarkdown: ToMarkdown;
 }
 
@@ -292,7 +292,7 @@ export class PageCapture {
       } catch (error) {
         if (main.current === shown && !(error instanceof DocumentReplaced)) throw error;
       }
-      this.#page.tellsSize = false;
+      this.#page.reportsSize = false;
       await resumePage(this.session);
     }
     throw keepsNavigating();

@@ -43,7 +43,7 @@ export interface DebugSink {
 
 type Runtime = typeof runtime;
 type FunctionsOf<Module> = {
-  [Name in keyof Module as Module[Name] extends (...given: never[]) => unknown ? Name : never]: Module[Name];
+  [Name in keyof Module as Module[Name] extends (...args: never[]) => unknown ? Name : never]: Module[Name];
 };
 /** The functions that can be called in a page: `module.function`, as exported by src/render/in-page/runtime.ts. */
 type Call = {
@@ -54,9 +54,9 @@ type CallOf<Name extends Call> = Name extends `${infer Module extends keyof Runt
     ? Runtime[Module][Method]
     : never
   : never;
-type Given<Name extends Call> = CallOf<Name> extends (...given: infer Args) => unknown ? Args : never;
+type ArgumentsOf<Name extends Call> = CallOf<Name> extends (...args: infer Args) => unknown ? Args : never;
 export type Answer<Name extends Call> =
-  CallOf<Name> extends (...given: never[]) => infer Result ? Awaited<Result> : never;
+  CallOf<Name> extends (...args: never[]) => infer Result ? Awaited<Result> : never;
 
 /**
  * The name of the isolated world, which overridden prototypes do not affect and the page cannot see. Chromium creates one
@@ -93,13 +93,13 @@ export class World {
    * not respond.
    * @throws DocumentReplaced if the document is replaced meanwhile, Error if the function throws
    */
-  call<Name extends Call>(name: Name, ...given: Given<Name>): Promise<Answer<Name>> {
-    return this.#call(callOf(name, given));
+  call<Name extends Call>(name: Name, ...args: ArgumentsOf<Name>): Promise<Answer<Name>> {
+    return this.#call(callOf(name, args));
   }
 
   /** Like `call`, but the browser ends the function after `timeoutMs` of computing, and the call is rejected. */
-  callWithTimeout<Name extends Call>(timeoutMs: number, name: Name, ...given: Given<Name>): Promise<Answer<Name>> {
-    return this.#call(callOf(name, given), timeoutMs);
+  callWithTimeout<Name extends Call>(timeoutMs: number, name: Name, ...args: ArgumentsOf<Name>): Promise<Answer<Name>> {
+    return this.#call(callOf(name, args), timeoutMs);
   }
 
   /** Evaluates an expression of another program of ours, like `callWithTimeout`. The answer is not of a known type. */
@@ -123,10 +123,10 @@ export class World {
   /** Calls a function at the start of each later document, optionally also in frames. Must be called before the navigation. */
   async callAtStart<Name extends Call>(
     name: Name,
-    given: Given<Name>,
+    args: ArgumentsOf<Name>,
     { inFrames }: { inFrames: boolean },
   ): Promise<void> {
-    const call = callOf(name, given);
+    const call = callOf(name, args);
     const script = this.#isInstalled && !inFrames ? call : `${INSTALL}\n${call}`;
     await this.#runAtStart(inFrames ? script : inMainFrame(script));
   }
@@ -197,8 +197,8 @@ function isMissing({ exceptionDetails }: Evaluated): boolean {
 }
 
 /** An expression that runs one function of the program in a document where it is not installed, and leaves no trace. */
-export function callOnce<Name extends Call>(name: Name, ...given: Given<Name>): string {
-  return callIn(source, name, ...given);
+export function callOnce<Name extends Call>(name: Name, ...args: ArgumentsOf<Name>): string {
+  return callIn(source, name, ...args);
 }
 
 function inMainFrame(script: string): string {
@@ -219,7 +219,7 @@ const LOSS_REPORTED_MS = 500;
 export function boundedPage(session: Pick<PageSession, 'world' | 'cdp' | 'lost'>, deadline: number): BoundedPage {
   const { world, cdp } = session;
   return {
-    call: (name, ...given) => untilDeadline(session, deadline, () => world.call(name, ...given)),
+    call: (name, ...args) => untilDeadline(session, deadline, () => world.call(name, ...args)),
     send: (method, params) => untilDeadline(session, deadline, () => cdp.send(method, params)),
   };
 }
@@ -296,8 +296,8 @@ export function isGone(error: unknown): boolean {
 }
 
 /** The result of `asked`, or null if the document is replaced, or the page closed, meanwhile. */
-export async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
-  return await asked.catch((error: unknown) => {
+export async function unlessGone<T>(answer: Promise<T>): Promise<T | null> {
+  return await answer.catch((error: unknown) => {
     if (isGone(error)) return null;
     throw error;
   });

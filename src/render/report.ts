@@ -31,10 +31,10 @@ export type BlockedAndBanner = Pick<CaptureChanges, 'blocked' | 'banner' | 'popu
 /** The answer of a page, or `otherwise` if it fails to answer in time. */
 async function answerOr<T>(
   { deadlines }: OpenPage,
-  asked: Promise<T>,
+  question: Promise<T>,
   { ms, otherwise }: { ms: number; otherwise: T },
 ): Promise<T> {
-  const answered = await deadlines.within(asked, ms).catch((): typeof TIMED_OUT => TIMED_OUT);
+  const answered = await deadlines.within(question, ms).catch((): typeof TIMED_OUT => TIMED_OUT);
   deadlines.signal.throwIfAborted();
   return answered === TIMED_OUT ? otherwise : (answered as T);
 }
@@ -44,10 +44,10 @@ export async function explain(
   page: OpenPage,
   guard: { explain(): Promise<BlockedAndBanner> },
 ): Promise<CaptureChanges> {
-  const asked = page.world.callWithTimeout(CHANGES_MAX_MS, 'changes.report');
+  const answer = page.world.callWithTimeout(CHANGES_MAX_MS, 'changes.report');
   const nothing: BlockedAndBanner = { blocked: [], banner: { outcome: 'none', platform: null }, popups: null };
   const [{ hidden, expanded, pinned, pictured, scrollUnlocked }, guarded] = await Promise.all([
-    answerOr(page, asked, { ms: CHANGES_MAX_MS, otherwise: NO_CHANGES }),
+    answerOr(page, answer, { ms: CHANGES_MAX_MS, otherwise: NO_CHANGES }),
     answerOr(page, guard.explain(), { ms: CHANGES_MAX_MS, otherwise: nothing }),
   ]);
   return {
@@ -204,11 +204,11 @@ export async function substitutedFonts(
   { blockResources }: CaptureOptions,
 ): Promise<CaptureWarning[] | null> {
   if (blockResources.includes('font')) return null;
-  const asked = world.callWithTimeout(LOOK_MAX_MS, 'fonts.missing');
-  const found = await deadlines.within(asked, LOOK_MAX_MS).catch((): typeof TIMED_OUT => TIMED_OUT);
-  const said = found === TIMED_OUT ? null : sayMissingFonts(found);
-  if (said === null) return null;
-  const message = `In the page, ${said}. \`stillframe fonts add\` installs fonts, and \`fail_if_font_missing\` fails such a capture.`;
+  const answer = world.callWithTimeout(LOOK_MAX_MS, 'fonts.missing');
+  const found = await deadlines.within(answer, LOOK_MAX_MS).catch((): typeof TIMED_OUT => TIMED_OUT);
+  const sentence = found === TIMED_OUT ? null : sayMissingFonts(found);
+  if (sentence === null) return null;
+  const message = `In the page, ${sentence}. \`stillframe fonts add\` installs fonts, and \`fail_if_font_missing\` fails such a capture.`;
   return [{ code: 'font_substituted', message }];
 }
 

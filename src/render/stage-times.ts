@@ -35,8 +35,8 @@ export class StageTimes {
 
   /**
    * Ends the current stage.
-   * @param how.failed whether the capture failed in it
-   * @param how.picture splits the stage `shoot` into itself and `encode`
+   * @param options.failed whether the capture failed in it
+   * @param options.picture splits the stage `shoot` into itself and `encode`
    * @returns all stages so far
    */
   stages({ failed = false, picture }: { failed?: boolean; picture?: PictureTimes }): StageTime[] {

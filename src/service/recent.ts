@@ -4,20 +4,20 @@ const FRESH_MS = 200;
 
 /** Caches health for 200 ms, since it is requested often while the server is saturated. */
 export class RecentHealth {
-  private seen: { at: number; health: Promise<Health> } | null = null;
+  private latest: { at: number; health: Promise<Health> } | null = null;
 
   constructor(private readonly deps: HealthDeps) {}
 
   ask(): Promise<Health> {
     const now = this.deps.now();
-    if (this.seen === null || Math.abs(now - this.seen.at) > FRESH_MS)
-      this.seen = { at: now, health: checkHealth(this.deps) };
-    return this.seen.health;
+    if (this.latest === null || Math.abs(now - this.latest.at) > FRESH_MS)
+      this.latest = { at: now, health: checkHealth(this.deps) };
+    return this.latest.health;
   }
 
   /** Drops the cached result after a change. */
   forget(): void {
-    this.seen = null;
+    this.latest = null;
   }
 }
 

@@ -46,9 +46,9 @@ export class Renderer implements AsyncDisposable {
   ) {}
 
   /** Finds or installs a browser, and starts it. @throws BrowserError if none is available */
-  static async start(config: Config, given: RendererParts): Promise<Renderer> {
-    const { egress, log } = given;
-    const executable = await provideChromium(config, given);
+  static async start(config: Config, parts: RendererParts): Promise<Renderer> {
+    const { egress, log } = parts;
+    const executable = await provideChromium(config, parts);
     const mayOwnBrowser = config.concurrency <= OWN_BROWSERS_PER_CORE_MAX * availableParallelism();
     const framesOnDemand = config.frames && config.clock && executable.drawsOnDemand === true && mayOwnBrowser;
     const shared = Math.min(Math.ceil(config.concurrency / PAGES_PER_BROWSER), 2 * availableParallelism());
@@ -66,9 +66,9 @@ export class Renderer implements AsyncDisposable {
         clock: config.clock,
         framesOnDemand,
         memoryBytes,
-        only: given.only,
+        only: parts.only,
         log,
-        signal: given.signal,
+        signal: parts.signal,
       }),
       startBlocker(config, egress, log),
       import('../render/capture.js'),
@@ -87,7 +87,7 @@ export class Renderer implements AsyncDisposable {
       drawing: { thread: builtFile('pdf-pages-thread.js'), wasm: builtFile('pdfium.wasm') },
       animations: new EncodeQueue(builtFile('picture-thread.js')),
       ffmpeg: config.ffmpeg,
-      inspect: (session, how) => inspect(session, { ...how, worker: markdown }),
+      inspect: (session, options) => inspect(session, { ...options, worker: markdown }),
       toMarkdown: (source, timeoutMs) => markdown.convert(source, timeoutMs),
       log,
     };
@@ -126,8 +126,8 @@ export async function startBlocker(config: Config, egress: Egress, log: Log): Pr
   return await Blocker.start({ dataDir, built: builtFile('block/'), lists: { enabled }, egress, log });
 }
 
-async function provideChromium(config: Config, given: RendererParts) {
-  const proof = { dataDir: given.browserDir, sandbox: config.sandbox, signal: given.signal };
+async function provideChromium(config: Config, parts: RendererParts) {
+  const proof = { dataDir: parts.browserDir, sandbox: config.sandbox, signal: parts.signal };
   const found = await findChromium({ ...proof, chromium: config.chromium });
   if (found !== null) return found;
   if (!config.browserInstall) {
@@ -136,7 +136,7 @@ async function provideChromium(config: Config, given: RendererParts) {
     );
   }
   const { installChromium } = await import('../render/install/install-chromium.js');
-  return await installChromium({ ...proof, say: given.say });
+  return await installChromium({ ...proof, say: parts.say });
 }
 
 /** No browser was found, and the settings forbid its installation. */

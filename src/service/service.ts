@@ -399,13 +399,13 @@ export class Service implements AsyncDisposable {
       openPicture: open,
       comparisons: {
         enter: (accountId) => queue.enter(accountId),
-        find: (asked, principal) => findPicture({ store, openPicture: open }, asked, principal),
+        find: (query, principal) => findPicture({ store, openPicture: open }, query, principal),
         compare: (order, who) =>
           compare({ ...deps, openPicture: open, queue, reserveMemory: this.memoryOfCaptures() }, order, who),
       },
       pdfs: {
         enter: (accountId, signal) => pdfs.enter(accountId, signal),
-        find: (asked, principal) => findPdf({ store, openPicture: open }, asked, principal),
+        find: (query, principal) => findPdf({ store, openPicture: open }, query, principal),
         work: (request, who) => workOnPdfs(pdfDeps(), request, who),
         read: (files, who) => readPdfs(pdfDeps(), files, who),
       },

@@ -81,8 +81,8 @@ export function toJobCounts(
 }
 
 export function keySteps(queries: Queries, vault: Vault): Omit<KeyStore, 'insertFirstKey' | 'linkCredits'> {
-  const findKey = async (where: string, value: string) =>
-    orNull(await queries.one<FoundKey>(`${KEY} WHERE ${where} = $1`, [value]));
+  const findKey = async (condition: string, value: string) =>
+    orNull(await queries.one<FoundKey>(`${KEY} WHERE ${condition} = $1`, [value]));
   return {
     insertKey: async (key) => void (await queries.run(INSERT_KEY, keyValues(key))),
     findKeyByHash: (hash) => findKey('key.hash', hash),

@@ -10,8 +10,8 @@ const TEMPLATE = 'SELECT id, account_id, name, version, manifest, files, bytes, 
 const OF_NAME = 'account_id = $1 AND name = $2';
 
 export function templateSteps(queries: Queries, runTogether: RunTogether): TemplateStore {
-  const find = async (where: string, values: readonly unknown[]) =>
-    toTemplate(await queries.one<TemplateRow>(`${TEMPLATE} WHERE ${where} ORDER BY version DESC LIMIT 1`, values));
+  const find = async (condition: string, values: readonly unknown[]) =>
+    toTemplate(await queries.one<TemplateRow>(`${TEMPLATE} WHERE ${condition} ORDER BY version DESC LIMIT 1`, values));
   return {
     async insertTemplate({ id, accountId, name, manifest, files, bytes, sha256, createdAt }, content, limits) {
       const [, tooMany] = await runTogether([

@@ -38,8 +38,8 @@ const DAY_MS = 86_400_000;
 const LAST_ID = 'wat_Z';
 
 export function watchSteps(queries: Queries, vault: Vault, runTogether: RunTogether): WatchStore {
-  const findRun = async (where: string, values: readonly unknown[]) =>
-    toRun(await queries.one<RunRow>(`${RUN} ${where}`, values));
+  const findRun = async (condition: string, values: readonly unknown[]) =>
+    toRun(await queries.one<RunRow>(`${RUN} ${condition}`, values));
   /** Takes a row that is due, unless another server has taken it since it was read. */
   const claim = async (
     table: string,

@@ -89,8 +89,8 @@ function logSdkWarnings(log: Log): void {
     const now = performance.now();
     if (now < quietUntil) return;
     quietUntil = now + WARN_EVERY_MS;
-    const said = parts.filter((part) => typeof part === 'string').join(' ');
-    log.warn({ said: said.slice(0, WARNING_CHARACTERS) }, 'traces are incomplete');
+    const message = parts.filter((part) => typeof part === 'string').join(' ');
+    log.warn({ said: message.slice(0, WARNING_CHARACTERS) }, 'traces are incomplete');
   };
   diag.setLogger(
     { warn, error: ignore, info: ignore, debug: ignore, verbose: ignore },

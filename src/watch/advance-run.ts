@@ -202,9 +202,9 @@ async function judgeEnded(work: Work): Promise<void> {
   if (before === null) return await succeed(work, data, { state: 'unchanged', tells: [] });
   try {
     const { changed, share, picture, diff } = await judgeRun(deps, { watch, before, after: data }, signal);
-    const told = changed && (await isNews(work, data));
+    const notifies = changed && (await isNews(work, data));
     const ended = { state: changed ? ('changed' as const) : ('unchanged' as const), share, changes: picture };
-    return await succeed(work, { ...data, diff }, { ...ended, tells: told ? ['watch.changed'] : [] });
+    return await succeed(work, { ...data, diff }, { ...ended, tells: notifies ? ['watch.changed'] : [] });
   } catch (error) {
     if (!isDeleted(error)) throw error;
     const message = 'The earlier picture has been deleted, so that this run is the new baseline.';

@@ -43,7 +43,7 @@ interface Said {
   link: string;
 }
 
-const FORMS: Record<ChatForm, (said: Said) => Record<string, unknown>> = {
+const FORMS: Record<ChatForm, (text: Said) => Record<string, unknown>> = {
   slack: ({ title, text, diff, picture, link }) => ({
     text: escaped(title),
     blocks: [

@@ -9,9 +9,9 @@ export function feedOf(
   runs: readonly WatchRun[],
   { feedUrl, baseUrl }: PublicPlaces & { feedUrl: string },
 ): string {
-  const told = runs.filter(({ state, endedAt }) => endedAt !== null && state !== 'unchanged');
-  const updated = told[0]?.endedAt ?? watch.createdAt;
-  const entries = told.map((run) => entryOf(run, baseUrl));
+  const reported = runs.filter(({ state, endedAt }) => endedAt !== null && state !== 'unchanged');
+  const updated = reported[0]?.endedAt ?? watch.createdAt;
+  const entries = reported.map((run) => entryOf(run, baseUrl));
   return `<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
 <id>urn:stillframe:${watch.id}</id>

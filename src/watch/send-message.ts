@@ -90,11 +90,15 @@ function attemptOf({ maxAttempts }: SendDeps, { attempts }: WatchMessage) {
 async function post(
   deps: SendDeps,
   message: WatchMessage,
-  given: { url: string; body: string; headers: Record<string, string> },
+  request: { url: string; body: string; headers: Record<string, string> },
   signal: AbortSignal,
 ): Promise<AttemptOutcome | null> {
   const requester = { account: message.accountId };
-  return await attemptPost(deps, { ...given, ...attemptOf(deps, message), deliveryId: message.id, requester }, signal);
+  return await attemptPost(
+    deps,
+    { ...request, ...attemptOf(deps, message), deliveryId: message.id, requester },
+    signal,
+  );
 }
 
 /** The payload of a webhook of a watch. */

@@ -55,8 +55,8 @@ export function checkBaselines(
     const key = sameFileKey(realPathOf(baseline));
     const output = outputs.get(key);
     if (output !== undefined) {
-      const what = output === shot ? 'that picture itself' : `the output of another shot, ${output.output}`;
-      throw new UsageError(`--baseline: the baseline of ${shot.output} would be ${what}. Name another directory.`);
+      const file = output === shot ? 'that picture itself' : `the output of another shot, ${output.output}`;
+      throw new UsageError(`--baseline: the baseline of ${shot.output} would be ${file}. Name another directory.`);
     }
     const owner = owners.get(key);
     if (owner !== undefined) {
@@ -116,7 +116,11 @@ async function update({ path }: Shot, baseline: string) {
 
 async function compareShot({ path }: Shot, baseline: string, { options, failAbove }: Baseline) {
   if (!existsSync(baseline)) return { status: 'new' as const };
-  const how = { ...options, mask: [], picture: 'overlay' as const };
-  const { picture, ...comparison } = await comparePictures(await readFileOf(baseline), await readFileOf(path), how);
+  const compareOptions = { ...options, mask: [], picture: 'overlay' as const };
+  const { picture, ...comparison } = await comparePictures(
+    await readFileOf(baseline),
+    await readFileOf(path),
+    compareOptions,
+  );
   return { status: comparison.share <= failAbove ? ('same' as const) : ('changed' as const), comparison, picture };
 }

@@ -52,13 +52,13 @@ const FILE_FIELDS = ['cookies', 'storage_state'];
  * Reads one shot, with the rules and messages of the API.
  * @returns the problems, if it has any
  */
-export function readShot(given: Fields, { defaults, tolerate, isPlainList }: ShotRules): ParsedShot | RequestIssue[] {
+export function readShot(fields: Fields, { defaults, tolerate, isPlainList }: ShotRules): ParsedShot | RequestIssue[] {
   const issues: RequestIssue[] = [];
   const note = (path: string, message: string) => void issues.push({ path, message });
-  const own = fromShotScraper(given, defaults, note);
+  const own = fromShotScraper(fields, defaults, note);
   const shot = readOwn(own, { defaults, tolerate, issues, note });
   if (shot === null || issues.length > 0)
-    return issues.map(({ path, message }) => ({ path: givenName(path, given), message }));
+    return issues.map(({ path, message }) => ({ path: givenName(path, fields), message }));
   if (!isPlainList || !shot.isAutomatic || typeof own.url !== 'string' || shot.target.kind !== 'url') return shot;
   // The format of a picture without a name is shot-scraper's, unless something else says so.
   const isOwnFormat = withDefaults(own, defaults).format === undefined && own.animate === undefined;
@@ -68,12 +68,12 @@ export function readShot(given: Fields, { defaults, tolerate, isPlainList }: Sho
 }
 
 /** The name that the file has for a field. */
-function givenName(path: string, given: Fields): string {
+function givenName(path: string, fields: Fields): string {
   const [first = '', ...rest] = path.split('.');
-  if (first === 'viewport' && rest.length === 1 && !(first in given) && (rest[0] ?? '') in given)
+  if (first === 'viewport' && rest.length === 1 && !(first in fields) && (rest[0] ?? '') in fields)
     return rest[0] ?? path;
-  const name = Object.keys(ITS_NAMES).find((its) => ITS_NAMES[its] === first && its in given);
-  return name === undefined || first in given ? path : [name, ...rest].join('.');
+  const name = Object.keys(ITS_NAMES).find((its) => ITS_NAMES[its] === first && its in fields);
+  return name === undefined || first in fields ? path : [name, ...rest].join('.');
 }
 
 interface Reading extends Pick<ShotRules, 'defaults' | 'tolerate'> {
@@ -123,14 +123,14 @@ export function withDefaults(own: Fields, defaults: Fields): Fields {
 type Note = (path: string, message: string) => void;
 
 function targetOf({ url, file, html }: Fields, note: Note): CaptureTarget | null {
-  const given = Object.entries({ url, file, html }).filter(([, value]) => value !== undefined);
-  if (given.length !== 1) {
-    const [first = '', second = ''] = given.map(([name]) => name);
+  const sources = Object.entries({ url, file, html }).filter(([, value]) => value !== undefined);
+  if (sources.length !== 1) {
+    const [first = '', second = ''] = sources.map(([name]) => name);
     if (second === '') note('url', 'is required, or `file`, or `html`');
     else note(second, `cannot be combined with \`${first}\`: give exactly one of them`);
     return null;
   }
-  const [[name, value] = ['url', undefined]] = given;
+  const [[name, value] = ['url', undefined]] = sources;
   if (name === 'html' || (name === 'url' && typeof value !== 'string')) return null;
   if (typeof value !== 'string' || value === '' || value === '-') {
     note(name, name === 'file' ? 'must be the path of a local page' : 'must be a URL or a local page');

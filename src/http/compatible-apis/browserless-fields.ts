@@ -40,8 +40,8 @@ const length = z.union([z.number(), z.string()], { error: 'must be a length, suc
 /** Accepts only the values that are already our behavior. */
 function only<Value>(value: Value, instead: string): CompatibleField<unknown> {
   return {
-    read: (given) =>
-      given === value || given === String(value) ? null : `can only be ${String(value)} here: ${instead}`,
+    read: (received) =>
+      received === value || received === String(value) ? null : `can only be ${String(value)} here: ${instead}`,
   };
 }
 
@@ -266,28 +266,28 @@ const OWN_FLAG =
   /^--(no-sandbox|disable-setuid-sandbox|disable-dev-shm-usage|disable-gpu|no-first-run|no-zygote|headless(=(new|shell|true))?)$/;
 
 const FLAGS = z.array(text).transform((flags, context) => {
-  const asked: Record<string, unknown> = {};
+  const options: Record<string, unknown> = {};
   for (const flag of flags.filter((one) => !OWN_FLAG.test(one))) {
     const [, name = '', value = ''] = /^--([^=]*)(?:=(.*))?$/s.exec(flag) ?? [];
-    if (name === 'proxy-server') asked.proxy = { server: value };
-    else if (name === 'lang') asked.locale = value;
-    else if (name === 'ignore-certificate-errors') asked.ignore_https_errors = true;
+    if (name === 'proxy-server') options.proxy = { server: value };
+    else if (name === 'lang') options.locale = value;
+    else if (name === 'ignore-certificate-errors') options.ignore_https_errors = true;
     else
       context.addIssue({
         code: 'custom',
         message: 'can only have --proxy-server, --lang and --ignore-certificate-errors here',
       });
   }
-  return asked;
+  return options;
 });
 
 const insecure = put<Wanted>(orAbsent(bool), 'draft', 'ignore_https_errors');
 
 /** The members of `launch`. They may stand in the query by themselves, as in version 1. */
 const LAUNCH: Record<string, CompatibleField<Wanted>> = {
-  args: field(FLAGS, (asked, { draft }) => Object.assign(draft, asked)),
+  args: field(FLAGS, (flags, { draft }) => Object.assign(draft, flags)),
   headless: {
-    read: (given) => ([true, 'true', 'new', 'shell', ''].includes(given as string) ? null : 'must be true here'),
+    read: (value) => ([true, 'true', 'new', 'shell', ''].includes(value as string) ? null : 'must be true here'),
   },
   stealth: only(false, 'no browser is disguised here'),
   ignoreHTTPSErrors: insecure,
@@ -322,9 +322,9 @@ export const QUERY: Record<string, CompatibleField<Wanted>> = {
   profile: refused('give the login as `cookies`'),
 };
 
-function readLaunch(given: string): unknown {
+function readLaunch(text: string): unknown {
   try {
-    return readRequestJson(Buffer.from(given, given.startsWith('{') ? 'utf8' : 'base64'));
+    return readRequestJson(Buffer.from(text, text.startsWith('{') ? 'utf8' : 'base64'));
   } catch {
     return null;
   }

@@ -150,8 +150,8 @@ function keyOf(c: Context<AppEnv>): string | null {
 /** @throws CaptureError `invalid_request`, `rate_limited` */
 async function orderOf(services: AppServices, c: Context<AppEnv>, endpoint: Endpoint) {
   using body = await readCompatibleBody(services, c);
-  const { html: given, ...others } = body.fields;
-  const bytes = given instanceof Uint8Array && given.length > 0 ? given : null;
+  const { html: htmlFile, ...others } = body.fields;
+  const bytes = htmlFile instanceof Uint8Array && htmlFile.length > 0 ? htmlFile : null;
   const fields = bytes === null ? body.fields : { ...others, html: 'x' };
   const { draft, html, base64 } = readAsked(endpoint, new URL(c.req.url).searchParams, fields);
   const content = bytes ?? html;
@@ -185,10 +185,10 @@ async function answer(
     const text = (await buffer(await artifact.read())).toString('base64');
     return new Response(text, { headers: { ...headers, 'content-type': TEXT } });
   }
-  const how = { cacheControl: 'no-store', conditional: false };
+  const caching = { cacheControl: 'no-store', conditional: false };
   return await answerPicture(services, c, {
     data,
-    ...how,
+    ...caching,
     ...(endpoint === 'content' ? { contentType: 'text/html; charset=UTF-8' } : {}),
   });
 }

@@ -252,30 +252,30 @@ export function object<Into>(table: Record<string, CompatibleField<Into>>): Comp
  * @throws CaptureError `invalid_request` that names every field that is unknown, not valid or refused
  */
 export function readFields<Into>(
-  given: Record<string, unknown>,
+  fields: Record<string, unknown>,
   table: Record<string, CompatibleField<Into>>,
   into: Into,
 ): Into {
-  const issues = issuesOf(given, table, into);
+  const issues = issuesOf(fields, table, into);
   if (issues.length > 0) throw invalidRequest(issues);
   return into;
 }
 
 /** The problems of a request: first the unknown fields, then the others in the order of the table. */
 export function issuesOf<Into>(
-  given: Record<string, unknown>,
+  fields: Record<string, unknown>,
   table: Record<string, CompatibleField<Into>>,
   into: Into,
 ): RequestIssue[] {
   const known = Object.keys(table);
-  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(table, name));
+  const unknown = Object.keys(fields).filter((name) => !Object.hasOwn(table, name));
   const issues: RequestIssue[] = unknown.slice(0, UNKNOWN_MAX).map((name) => ({
     path: name.slice(0, NAME_SHOWN_CHARS),
     message: unknownField(name.slice(0, NAME_SHOWN_CHARS), known),
   }));
   for (const [name, { read }] of Object.entries(table)) {
-    if (!Object.hasOwn(given, name)) continue;
-    const problem = read(given[name], into);
+    if (!Object.hasOwn(fields, name)) continue;
+    const problem = read(fields[name], into);
     if (typeof problem === 'string') issues.push({ path: name, message: problem });
     else
       for (const { path, message } of problem ?? [])

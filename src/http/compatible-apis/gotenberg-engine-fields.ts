@@ -59,13 +59,11 @@ const bookmark: z.ZodType<PdfBookmark> = z.lazy(() =>
   })),
 );
 const bookmarkList = z.array(bookmark);
-const angle = z.string().transform((given, context) => {
-  const degrees = Number(given);
+const angle = z.string().transform((text, context) => {
+  const degrees = Number(text);
   if ([90, 180, 270].includes(degrees)) return degrees;
-  const reason = /^[+-]?\d{1,9}$/.test(given)
-    ? 'wrong value, expected 90, 180, or 270'
-    : goSyntax('Atoi')(shown(given));
-  context.addIssue({ code: 'custom', message: invalid(given, reason) });
+  const reason = /^[+-]?\d{1,9}$/.test(text) ? 'wrong value, expected 90, 180, or 270' : goSyntax('Atoi')(shown(text));
+  context.addIssue({ code: 'custom', message: invalid(text, reason) });
   return z.NEVER;
 });
 const allow = (...permissions: Permission[]) =>
@@ -162,10 +160,10 @@ export interface EngineRules {
  * @throws CaptureError `invalid_request` that names every field that is not valid, or else every one that is unknown, refused or missing
  */
 export function readEngineForm(
-  { fields: given, files, embeds }: EngineForm,
+  { fields: formFields, files, embeds }: EngineForm,
   { required, merges, fixed, needs }: EngineRules,
 ): PdfRequest {
-  const fields = { ...given, ...fixed };
+  const fields = { ...formFields, ...fixed };
   const reading = newEngineReading();
   const missing = required
     .filter((name) => fields[name] === undefined)
@@ -174,12 +172,12 @@ export function readEngineForm(
   const invalidOnes = issues.filter(({ message }) => message.startsWith(INVALID));
   const problem = fileProblem(fields);
   if (problem !== null) throw refusal(problem);
-  const told = [
+  const reported = [
     ...(invalidOnes.length > 0 ? invalidOnes : issues),
     ...missing,
     ...(files.length === 0 ? [NO_FILES] : []),
   ];
-  if (told.length > 0) throw invalidRequest(told);
+  if (reported.length > 0) throw invalidRequest(reported);
   if (needs !== undefined && !needs[0].some((name) => fields[name] !== undefined)) throw refusal(needs[1]);
   const work = toWork(reading, embeds);
   const { bookmarks } = reading;
@@ -301,10 +299,10 @@ const METADATA: Record<string, string> = {
   ModifyDate: 'modified',
 };
 
-function toMetadata(given: Record<string, unknown>): NonNullable<PdfRequest['edits']['metadata']> {
+function toMetadata(values: Record<string, unknown>): NonNullable<PdfRequest['edits']['metadata']> {
   const custom: Record<string, string> = {};
   const known: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(values)) {
     if (NOT_WRITTEN.test(name)) continue;
     const entry = METADATA[name];
     if (name === 'Keywords') known.keywords = Array.isArray(value) ? value.map(String) : [String(value)];
@@ -323,9 +321,9 @@ const METADATA_REFUSED =
   'The requested metadata could not be written; ensure values are valid and free of control characters.';
 
 /** Gotenberg's clients write the media type and the relationship as PDF does. */
-function attachmentOf({ name, bytes, read }: FoundPdf, given: Record<string, string>): FoundAttachment {
-  const relationship = RELATIONSHIPS.find((one) => one === given.relationship?.toLowerCase()) ?? 'unspecified';
-  return { name, bytes, read, mimeType: given.mimeType ?? 'application/octet-stream', relationship, description: null };
+function attachmentOf({ name, bytes, read }: FoundPdf, facts: Record<string, string>): FoundAttachment {
+  const relationship = RELATIONSHIPS.find((one) => one === facts.relationship?.toLowerCase()) ?? 'unspecified';
+  return { name, bytes, read, mimeType: facts.mimeType ?? 'application/octet-stream', relationship, description: null };
 }
 
 function refusal(message: string): CaptureError {

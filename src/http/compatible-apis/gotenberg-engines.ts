@@ -11,7 +11,7 @@ import type { AppEnv, AppServices } from '../app-services.js';
 import { clientOf, jsonResponse } from '../exchange.js';
 import { principalOf } from '../guard.js';
 import { type FormParts, isForm, readPart } from '../read-form.js';
-import { type GivenFiles, receivePdfs } from '../receive-pdfs.js';
+import { type ReceivedFiles, receivePdfs } from '../receive-pdfs.js';
 import { sendPdfs } from '../send-pdfs.js';
 import {
   type EngineForm,
@@ -147,10 +147,10 @@ async function sendMade(
 ): Promise<Response> {
   const { merge, split } = request.changes;
   const counts = new Map<string, number>();
-  const files = made.map(({ name: given, content }) => {
-    const nth = counts.get(given) ?? 0;
-    counts.set(given, nth + 1);
-    const base = merge === null ? given.replace(/\.pdf$/i, '') : randomUUID();
+  const files = made.map(({ name: fileName, content }) => {
+    const nth = counts.get(fileName) ?? 0;
+    counts.set(fileName, nth + 1);
+    const base = merge === null ? fileName.replace(/\.pdf$/i, '') : randomUUID();
     return { name: `${base}${split === null ? '' : `_${nth}`}.pdf`, content };
   });
   const [only] = files;
@@ -174,15 +174,15 @@ class EngineParts implements FormParts<EngineForm> {
   readonly #form: Omit<EngineForm, 'fields'> = { files: [], embeds: [] };
   #fieldBytes = 0;
 
-  constructor(private readonly given: GivenFiles) {}
+  constructor(private readonly received: ReceivedFiles) {}
 
   async take(part = '', fileName = '', content: Readable): Promise<void> {
     if (fileName === '') return await this.#takeField(part, content);
     if (REFUSED_PARTS.has(part)) throw invalidField(part, NOT_HERE);
     const name = baseName(fileName).replace(/\p{Cc}/gu, '');
     const isPdf = /\.pdf$/i.test(name);
-    if (part === 'embeds') this.#form.embeds.push(await this.given.add(name, content));
-    else if (isPdf) this.#form.files.push(await this.given.add(name, content));
+    if (part === 'embeds') this.#form.embeds.push(await this.received.add(name, content));
+    else if (isPdf) this.#form.files.push(await this.received.add(name, content));
     else content.resume();
   }
 

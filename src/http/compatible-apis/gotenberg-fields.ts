@@ -97,10 +97,10 @@ const cookie = z
       ? `${sameSite?.[0]?.toUpperCase()}${sameSite?.slice(1).toLowerCase()}`
       : sameSite,
   }));
-const cookies = json('cookies', z.array(cookie).max(100), (given) => {
+const cookies = json('cookies', z.array(cookie).max(100), (value) => {
   const isUnset = (one: unknown) =>
     !['name', 'value', 'domain'].every((name) => isObject(one) && filled.safeParse(one[name]).success);
-  const unset = (Array.isArray(given) ? given.slice(0, 100) : []).flatMap((one, index) =>
+  const unset = (Array.isArray(value) ? value.slice(0, 100) : []).flatMap((one, index) =>
     isUnset(one) ? [index] : [],
   );
   if (unset.length === 0) return 'a JSON array of cookies with name, value and domain is expected';
@@ -116,8 +116,8 @@ const mediaFeatures = z.union([
 const extraHttpHeaders = json(
   'extraHttpHeaders',
   texts.refine((headers) => scopeProblem(headers) === null),
-  (given) => {
-    const headers = texts.safeParse(given);
+  (value) => {
+    const headers = texts.safeParse(value);
     return (headers.success ? scopeProblem(headers.data) : null) ?? 'a JSON object of names and values is expected';
   },
 );
@@ -148,14 +148,14 @@ const FIELDS: Record<string, CompatibleField<Reading>> = {
     (skips, { draft }) => skips || Object.assign(draft, { wait_for_idle: true }),
   ),
   failOnHttpStatusCodes: field(statusCodes('failOnHttpStatusCodes'), (list, { checks }) => {
-    const given = expand(list);
-    checks.statuses = given.length === 200 && given.every((status) => status >= 400 && status < 600) ? null : given;
+    const codes = expand(list);
+    checks.statuses = codes.length === 200 && codes.every((status) => status >= 400 && status < 600) ? null : codes;
   }),
   failOnResourceHttpStatusCodes: field(statusCodes('failOnResourceHttpStatusCodes'), (list, { checks }) => {
-    const given = expand(list);
-    if (given.some((status) => status < 400))
+    const codes = expand(list);
+    if (codes.some((status) => status < 400))
       return 'has codes below 400, which are not supported here: 499 and 599 stand for all others';
-    checks.resourceStatuses = given;
+    checks.resourceStatuses = codes;
   }),
   ignoreResourceHttpStatusDomains: field(
     json('ignoreResourceHttpStatusDomains', z.array(z.string()).max(100), () => 'a JSON array of domains is expected'),
@@ -285,11 +285,11 @@ export function readGotenberg(
   const issues = issuesOf(fields, fieldsOf(output, source), reading);
   const invalidOnes = issues.filter(({ message }) => message.startsWith(INVALID));
   const absent = source === 'url' && draft.url === '' ? [{ path: 'url', message: 'is required' }] : missing;
-  const told = [...(invalidOnes.length > 0 ? invalidOnes : issues), ...absent];
+  const reported = [...(invalidOnes.length > 0 ? invalidOnes : issues), ...absent];
   const special = specialProblem(fields, reading);
   if (special !== null && invalidOnes.length === 0 && absent.length === 0)
     throw new CaptureError({ code: 'invalid_request', message: special });
-  if (told.length > 0) throw invalidRequest(told);
+  if (reported.length > 0) throw invalidRequest(reported);
   const { archive, ...work } = archived(engine, archives);
   draft.viewport = viewport;
   if (expressions.length > 0)

@@ -44,10 +44,10 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
   #fieldBytes = 0;
   #textBytes = 0;
 
-  /** @param how.convert as `convertMarkdown` */
+  /** @param options.convert as `convertMarkdown` */
   constructor(
     private readonly files: PackedFiles,
-    private readonly how: { source: Source; convert: (form: MarkdownForm) => Promise<MarkdownAnswer> },
+    private readonly options: { source: Source; convert: (form: MarkdownForm) => Promise<MarkdownAnswer> },
   ) {}
 
   async take(part = '', fileName = '', content: Readable): Promise<void> {
@@ -55,7 +55,7 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
     if (OTHER_FILES.has(part)) throw refusedPart(part, 'is not supported here: send the PDF to a Gotenberg');
     const name = baseName(fileName);
     if (name === 'header.html' || name === 'footer.html') return await this.#takeTemplate(name, content);
-    const { source } = this.how;
+    const { source } = this.options;
     if (source === 'url')
       throw refusedPart(name, 'is a file, which this route does not use: send it to a route for html');
     if (source === 'markdown' && (name === INDEX_FILE || /\.md$/i.test(name)))
@@ -64,7 +64,7 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
   }
 
   async end(): Promise<GotenbergForm> {
-    const { source } = this.how;
+    const { source } = this.options;
     const missing: RequestIssue[] = [];
     if (source === 'markdown') missing.push(...(await this.#addMarkdown()));
     if (source === 'html' && !this.files.list.some(({ name }) => name === INDEX_FILE)) missing.push(NO_INDEX);
@@ -108,7 +108,7 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
     const files = new Map([...this.#texts].filter(([name]) => /\.md$/i.test(name)));
     if (template === undefined || files.size === 0)
       return [...(template === undefined ? [NO_INDEX] : []), ...(files.size === 0 ? [NO_MARKDOWN] : [])];
-    const answer = await this.how.convert({ template, files });
+    const answer = await this.options.convert({ template, files });
     if ('problem' in answer) throw new CaptureError({ code: 'invalid_request', message: answer.problem });
     await this.files.add(INDEX_FILE, [Buffer.from(answer.html)]);
     return [];

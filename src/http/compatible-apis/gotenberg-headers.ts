@@ -32,8 +32,8 @@ export function readTrace(headers: IncomingHttpHeaders): string | null {
 
 /** The name of the file without its extension; null if the request names none. */
 export function outputName(headers: IncomingHttpHeaders): string | null {
-  const given = Buffer.from(headerOf(headers, 'Gotenberg-Output-Filename'), 'latin1').toString();
-  const chars = [...baseName(given).replace(/\p{Cc}/gu, '')];
+  const value = Buffer.from(headerOf(headers, 'Gotenberg-Output-Filename'), 'latin1').toString();
+  const chars = [...baseName(value).replace(/\p{Cc}/gu, '')];
   return chars.slice(0, NAME_MAX_CHARS).join('') || null;
 }
 
@@ -79,8 +79,8 @@ export function readWebhook(
 }
 
 function readMethod(headers: IncomingHttpHeaders, path: string): CallbackMethod {
-  const given = headerOf(headers, path).toUpperCase() || 'POST';
-  const method = CALLBACK_METHODS.find((one) => one === given);
+  const value = headerOf(headers, path).toUpperCase() || 'POST';
+  const method = CALLBACK_METHODS.find((one) => one === value);
   if (method === undefined) throw invalidField(path, `must be one of ${CALLBACK_METHODS.join(', ')}`);
   return method;
 }
@@ -88,10 +88,10 @@ function readMethod(headers: IncomingHttpHeaders, path: string): CallbackMethod 
 /** Secrets: no message repeats a value. */
 function readExtraHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const path = 'Gotenberg-Webhook-Extra-Http-Headers';
-  const given = headerOf(headers, path);
-  if (given === '') return {};
+  const header = headerOf(headers, path);
+  if (header === '') return {};
   const refuse = (message: string) => invalidField(path, message);
-  const extra = EXTRA_HEADERS.safeParse(given).data;
+  const extra = EXTRA_HEADERS.safeParse(header).data;
   if (extra === undefined) throw refuse('must be a JSON object of names and values');
   const entries = Object.entries(extra);
   if (entries.length > EXTRA_HEADERS_MAX) throw refuse(`must have at most ${EXTRA_HEADERS_MAX} headers`);

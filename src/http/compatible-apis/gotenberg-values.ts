@@ -17,13 +17,13 @@ export const texts = z.record(z.string(), z.string());
 export const INVALID = 'is invalid (';
 const SHOWN_CHARS = 200;
 
-export function shown(given: string): string {
-  return given.slice(0, SHOWN_CHARS);
+export function shown(text: string): string {
+  return text.slice(0, SHOWN_CHARS);
 }
 
 /** The text is Gotenberg's, since clients may match it. */
-export function invalid(given: string, reason: string): string {
-  return `${INVALID}got '${shown(given)}', resulting to ${reason})`;
+export function invalid(text: string, reason: string): string {
+  return `${INVALID}got '${shown(text)}', resulting to ${reason})`;
 }
 
 /** The error of a function of Go's strconv. */
@@ -36,17 +36,17 @@ export function parsed<Value>(
   parse: (text: string) => Value | undefined,
   reason: (text: string) => string,
 ): z.ZodType<Value> {
-  return z.string().transform((given, context) => {
-    const value = parse(given.trim());
+  return z.string().transform((text, context) => {
+    const value = parse(text.trim());
     if (value !== undefined) return value;
-    context.addIssue({ code: 'custom', message: invalid(given, reason(shown(given))) });
+    context.addIssue({ code: 'custom', message: invalid(text, reason(shown(text))) });
     return z.NEVER;
   });
 }
 
 export function oneOf(values: readonly string[], reason: string): z.ZodType<string> {
   return parsed(
-    (given) => values.find((value) => value === given),
+    (text) => values.find((value) => value === text),
     () => reason,
   );
 }
@@ -60,17 +60,17 @@ export function json<Value>(
   schema: z.ZodType<Value>,
   expected: (value: unknown) => string,
 ): z.ZodType<Value> {
-  return z.string().transform((given, context) => {
+  return z.string().transform((text, context) => {
     let reason: string;
     try {
-      const value = readRequestJson(Buffer.from(given));
+      const value = readRequestJson(Buffer.from(text));
       const { data, success } = schema.safeParse(value);
       if (success) return data;
       reason = expected(value);
     } catch {
-      reason = `unmarshal ${name}: ${jsonProblem(given)}`;
+      reason = `unmarshal ${name}: ${jsonProblem(text)}`;
     }
-    context.addIssue({ code: 'custom', message: invalid(given, reason) });
+    context.addIssue({ code: 'custom', message: invalid(text, reason) });
     return z.NEVER;
   });
 }
@@ -78,8 +78,8 @@ export function json<Value>(
 const LITERALS: Record<string, string> = { t: 'true', f: 'false', n: 'null' };
 
 /** The error of Go's JSON parser at the beginning of a text. */
-function jsonProblem(given: string): string {
-  const text = given.trimStart();
+function jsonProblem(json: string): string {
+  const text = json.trimStart();
   const [first = ''] = text;
   const literal = LITERALS[first];
   if (literal !== undefined) {

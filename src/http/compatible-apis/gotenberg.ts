@@ -134,9 +134,9 @@ function common(path: string): Omit<CompatibleRoute, 'handle'> {
 
 /** The password of Basic authentication, with any user name, or a bearer token. One that is not readable is no key, but a wrong one. */
 function readKey(c: Context<AppEnv>): string | null {
-  const given = c.env.incoming.headers.authorization ?? '';
-  if (given === '') return null;
-  const [, scheme = '', credentials = ''] = /^(basic|bearer) +([^\s,]{1,400}) *$/i.exec(given) ?? [];
+  const authorization = c.env.incoming.headers.authorization ?? '';
+  if (authorization === '') return null;
+  const [, scheme = '', credentials = ''] = /^(basic|bearer) +([^\s,]{1,400}) *$/i.exec(authorization) ?? [];
   if (scheme.toLowerCase() !== 'basic') return credentials;
   const decoded = Buffer.from(credentials, 'base64').toString();
   return decoded.slice(decoded.indexOf(':') + 1);
@@ -222,9 +222,9 @@ function titleCase(type: string): string {
   return type.slice(0, 1).toUpperCase() + type.slice(1);
 }
 
-function refuseIfAny(what: string, found: readonly string[]): void {
+function refuseIfAny(subject: string, found: readonly string[]): void {
   if (found.length > 0)
-    throw new CaptureError({ code: 'target_error', message: what + found.slice(0, LISTED_MAX).join('\n') });
+    throw new CaptureError({ code: 'target_error', message: subject + found.slice(0, LISTED_MAX).join('\n') });
 }
 
 async function passOnForm(services: AppServices, c: Context<AppEnv>): Promise<Response> {

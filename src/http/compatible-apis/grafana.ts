@@ -142,8 +142,8 @@ function queryOf(query: URLSearchParams): Record<string, unknown> {
     Object.hasOwn(PDF, name),
   );
   // An empty value is none, but for the address.
-  const given = [...inPage, ...query].filter(([name, value]) => value !== '' || name === 'url');
-  return Object.fromEntries(given);
+  const parameters = [...inPage, ...query].filter(([name, value]) => value !== '' || name === 'url');
+  return Object.fromEntries(parameters);
 }
 
 function toDraft({ draft, width, height, density, pdf, renderKey, domain }: Wanted, language: string): Draft {
@@ -174,9 +174,9 @@ function clamp(value: number, { min, max }: { min: number; max: number }): numbe
 }
 
 /** An IANA name, or whole hours of POSIX, whose sign is turned around; undefined for the zone of the browser, as for `browser`. */
-function timezoneOf(given: string): string | undefined {
-  const [, sign, hours = ''] = /^UTC([+-])0?(\d{1,2})(?::?00)?$/.exec(given) ?? [];
-  const name = sign === undefined ? given : `Etc/GMT${sign}${hours}`;
+function timezoneOf(text: string): string | undefined {
+  const [, sign, hours = ''] = /^UTC([+-])0?(\d{1,2})(?::?00)?$/.exec(text) ?? [];
+  const name = sign === undefined ? text : `Etc/GMT${sign}${hours}`;
   return isTimezone(name) ? name : undefined;
 }
 

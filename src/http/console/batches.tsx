@@ -128,7 +128,7 @@ async function findBatch({ store }: Visit['services'], id: string): Promise<Batc
 }
 
 function Progress({ batch: { total, counts, completedAt } }: { batch: BatchSnapshot }) {
-  const said = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [`${amount(count)} ${name}`]));
+  const phrases = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [`${amount(count)} ${name}`]));
   const ended = total - counts.waiting - counts.active;
   return (
     <p class="meta">
@@ -136,7 +136,7 @@ function Progress({ batch: { total, counts, completedAt } }: { batch: BatchSnaps
         {completedAt === null ? 'active' : 'completed'}
       </span>
       <progress max={total} value={ended} aria-label="Captures that have ended" />
-      <span>{said.join(', ')}</span>
+      <span>{phrases.join(', ')}</span>
     </p>
   );
 }

@@ -26,8 +26,8 @@ const EXAMPLE_URL = 'https://example.com/';
 
 /** The form; a query fills in options, but none that a link must not have. */
 export async function capturePage(visit: Visit): Promise<Answer> {
-  const given = Object.entries(visit.c.req.query()).filter(([name]) => isLinkField(name));
-  return await show(visit, { form: given.length === 0 ? null : formOf(given) });
+  const fields = Object.entries(visit.c.req.query()).filter(([name]) => isLinkField(name));
+  return await show(visit, { form: fields.length === 0 ? null : formOf(fields) });
 }
 
 /**

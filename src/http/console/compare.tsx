@@ -53,11 +53,11 @@ function nameOf(picture: FoundPicture): string {
 
 /** A job and an artifact are stored pictures; everything else is the address of a page, which is captured. */
 async function sourceOf({ store }: AppServices, text: string): Promise<unknown> {
-  const given = text.trim();
-  if (/\/artifacts\/[\w-]+\.\w+$/.test(given)) return given;
-  if (!isId('job', given)) return { url: given };
-  const job = await store.findJob(given);
-  return job?.result?.outcome.ok === true ? `/artifacts/${job.result.outcome.data.artifact}` : given;
+  const trimmed = text.trim();
+  if (/\/artifacts\/[\w-]+\.\w+$/.test(trimmed)) return trimmed;
+  if (!isId('job', trimmed)) return { url: trimmed };
+  const job = await store.findJob(trimmed);
+  return job?.result?.outcome.ok === true ? `/artifacts/${job.result.outcome.data.artifact}` : trimmed;
 }
 
 /** The pictures of two jobs; null unless both have one. */

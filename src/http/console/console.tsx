@@ -134,10 +134,10 @@ function file(type: string, content: string): Step {
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-function answer(request: Request, given: Answer, formToken: string): Response {
-  if ('to' in given) return redirect(request, given.to);
+function answer(request: Request, answered: Answer, formToken: string): Response {
+  if ('to' in answered) return redirect(request, answered.to);
   // Not by `instanceof`: the adaptor's answer for what has been sent already is of another class.
-  return 'title' in given ? answerPage(request, given, formToken) : given;
+  return 'title' in answered ? answerPage(request, answered, formToken) : answered;
 }
 
 function answerPage({ c, services }: Request, shown: Page, formToken: string | null): Response {

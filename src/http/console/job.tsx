@@ -262,12 +262,12 @@ function withoutSecrets(name: string, value: unknown): unknown {
 /** The options that differ from the defaults; of private ones, only that they are set. */
 function givenOptions(options: CaptureOptions): [label: string, text: string][] {
   const defaults = Object.entries({ ...options, ...defaultOptions() });
-  const given = defaults.flatMap(([name, byDefault]): [string, string][] => {
+  const changed = defaults.flatMap(([name, byDefault]): [string, string][] => {
     const value = options[name as keyof CaptureOptions];
     if (name === 'url' || JSON.stringify(value) === JSON.stringify(byDefault)) return [];
     const wire = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     const text = typeof value === 'string' ? value : JSON.stringify(value, withoutSecrets);
     return [[FIELD_LABELS[wire] ?? wire, isLinkField(wire) ? text.slice(0, LONGEST_CHARS) : 'set, not shown']];
   });
-  return [['Address', shownUrl(options)], ...given];
+  return [['Address', shownUrl(options)], ...changed];
 }

@@ -16,9 +16,9 @@ const STATES = JOB_STATES.filter((state) => state !== 'unknown');
 export async function jobsPage({ services, c }: Visit): Promise<Answer> {
   const address = (c.req.query('address') ?? '').replaceAll('\0', '').trim().slice(0, ADDRESS_MAX_CHARS);
   const query = {
-    state: given(c.req.query('state')),
-    limit: given(c.req.query('limit')),
-    cursor: given(c.req.query('cursor')),
+    state: nonEmpty(c.req.query('state')),
+    limit: nonEmpty(c.req.query('limit')),
+    cursor: nonEmpty(c.req.query('cursor')),
   };
   const page = readPage(query);
   const { store } = services;
@@ -28,7 +28,7 @@ export async function jobsPage({ services, c }: Visit): Promise<Answer> {
     key !== null && address === ''
       ? await store.listJobs(key.id, page)
       : await store.listAllJobs({ ...page, found: { address, keyId: key?.id ?? null } });
-  const chosen = { address: given(address), state: query.state, key: key?.id, limit: query.limit };
+  const chosen = { address: nonEmpty(address), state: query.state, key: key?.id, limit: query.limit };
   const cursor = nextCursor(next);
   return {
     title: 'Jobs',
@@ -64,7 +64,7 @@ function NoJobs({ isFiltered, isEnd }: { isFiltered: boolean; isEnd: boolean }) 
 }
 
 /** Forms send empty fields. */
-function given(value: string | undefined): string | undefined {
+function nonEmpty(value: string | undefined): string | undefined {
   return value === '' ? undefined : value;
 }
 

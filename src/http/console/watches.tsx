@@ -127,7 +127,7 @@ function RunThumb({ run }: { run: WireRun | null }) {
 }
 
 /** One watch; `?before=` and `?after=` name runs to be shown on top of each other, the latest two with a picture by default. */
-export async function watchPage({ services, c, formToken }: Visit, said: Child = null): Promise<Answer> {
+export async function watchPage({ services, c, formToken }: Visit, notice: Child = null): Promise<Answer> {
   const all = await services.watches();
   const id = c.req.query('id') ?? '';
   const watch = await all.read(null, id);
@@ -144,7 +144,7 @@ export async function watchPage({ services, c, formToken }: Visit, said: Child =
     section: 'watches',
     body: (
       <div class="stack">
-        {said}
+        {notice}
         <section class="card">
           <p>
             <SayState watch={watch} now={now} />
@@ -282,11 +282,11 @@ export async function actOnWatch(visit: FormVisit): Promise<Answer> {
       await watches.remove(null, id);
       return { to: 'watches' };
     case 'test': {
-      const told = await watches.test(null, id);
-      const lines = told.map(({ kind, error }) => `${kind}: ${error ?? 'sent'}`);
+      const outcome = await watches.test(null, id);
+      const lines = outcome.map(({ kind, error }) => `${kind}: ${error ?? 'sent'}`);
       return await watchPage(
         visit,
-        <p class={`notice ${told.every(({ error }) => error === null) ? 'good' : 'bad'}`} role="status">
+        <p class={`notice ${outcome.every(({ error }) => error === null) ? 'good' : 'bad'}`} role="status">
           {lines.join('; ') || 'This watch sends to nobody.'}
         </p>,
       );

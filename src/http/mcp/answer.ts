@@ -67,7 +67,7 @@ export function withJobId<E extends Pick<StoredError, 'details'>>(error: E, { id
 /** The code with its fixed sentence, and of the details only numbers and the job. */
 function errorFacts({ baseUrl }: McpBackend, error: StoredError, requestId: string) {
   const { code, retriable, details = {} } = error;
-  const told = Object.entries(details).filter(
+  const plain = Object.entries(details).filter(
     ([name, value]) => typeof value === 'number' || typeof value === 'boolean' || name === 'job_id',
   );
   return {
@@ -76,7 +76,7 @@ function errorFacts({ baseUrl }: McpBackend, error: StoredError, requestId: stri
     retriable,
     request_id: requestId,
     ...(baseUrl === null ? {} : { docs_url: `${baseUrl}/docs/errors#${code}` }),
-    ...(told.length === 0 ? {} : { details: Object.fromEntries(told) }),
+    ...(plain.length === 0 ? {} : { details: Object.fromEntries(plain) }),
   };
 }
 

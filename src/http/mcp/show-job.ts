@@ -63,11 +63,11 @@ export function jobFacts({ baseUrl }: Pick<McpBackend, 'baseUrl'>, job: JobSnaps
     return { ...ended, duration_ms: durationMs, error: { code, retriable } };
   }
   const data = toWireCaptureData(outcome.data, baseUrl ?? '');
-  const told = Object.fromEntries(CAPTURE_FACTS.map((name) => [name, data[name]]));
+  const captureFacts = Object.fromEntries(CAPTURE_FACTS.map((name) => [name, data[name]]));
   const captures = data.captures?.map(({ render_diagnostics: _, warnings: __, ...facts }) => facts);
   return {
     ...ended,
-    ...told,
+    ...captureFacts,
     ...(baseUrl === null ? {} : { cdn_url: data.cdn_url }),
     ...(captures === undefined ? {} : { captures }),
   };
@@ -148,15 +148,15 @@ function leftOver({ id }: JobSnapshot, { tiles, from, total }: ModelTiles): stri
 function words({ inspection, ...data }: CaptureData, view: Exclude<View, 'picture'>): Shown {
   const again = `Capture the page again, with "view": "${view}".`;
   if (inspection === null) return { further: [`This capture has no text. ${again}`] };
-  const told = (content: string) => `${remarks({ ...data, inspection })}\n\n${content}`;
+  const withRemarks = (content: string) => `${remarks({ ...data, inspection })}\n\n${content}`;
   if (view === 'elements' || view === 'facts') {
     const content = view === 'elements' ? inspection.elements?.map(elementLine).join('\n') : factsText(inspection);
     return content === undefined
       ? { further: [`The page did not answer in time. ${again}`] }
-      : { untrusted: told(content) };
+      : { untrusted: withRemarks(content) };
   }
   const content = view === 'markdown' ? inspection.markdown : inspection.accessibleTree;
-  const untrusted = told(content);
+  const untrusted = withRemarks(content);
   // One less when a surrogate pair would have been split.
   return { untrusted, further: content.length < INSPECTION_LIMIT_CHARS - 1 ? [] : [CUT] };
 }

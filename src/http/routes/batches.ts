@@ -120,9 +120,9 @@ export const BATCH_ROUTES: readonly Route[] = [
     }),
     handle: (services) => async (c) => {
       const batch = await batchOfPath(services, c);
-      const { limit: given, cursor } = c.req.query();
+      const { limit: limitText, cursor } = c.req.query();
       const page = parseFields(batchQuery, {
-        ...(given === undefined ? {} : { limit: /^\d{1,4}$/.test(given) ? Number(given) : given }),
+        ...(limitText === undefined ? {} : { limit: /^\d{1,4}$/.test(limitText) ? Number(limitText) : limitText }),
         ...(cursor === undefined ? {} : { cursor }),
       });
       const after = page.cursor === undefined ? null : placeOfCursor(page.cursor);

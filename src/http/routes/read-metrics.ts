@@ -27,8 +27,8 @@ export const readMetrics: Route = {
 };
 
 function isToken(authorization: string | undefined, token: string): boolean {
-  const given = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
-  return given !== undefined && timingSafeEqual(digest(given), digest(token));
+  const credentials = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+  return credentials !== undefined && timingSafeEqual(digest(credentials), digest(token));
 }
 
 function digest(text: string): Buffer {

@@ -35,8 +35,8 @@ export const readTiles: Route = {
   describe,
   handle: (services) => async (c) => {
     const { from: first, ...query } = c.req.query();
-    const asked = first === undefined ? query : { ...query, from: /^\d{1,6}$/.test(first) ? Number(first) : first };
-    const { from, capture } = parseFields(tilesQuery, asked);
+    const range = first === undefined ? query : { ...query, from: /^\d{1,6}$/.test(first) ? Number(first) : first };
+    const { from, capture } = parseFields(tilesQuery, range);
     const { result } = await jobOfPath(services, c);
     if (result?.outcome.ok !== true)
       throw invalidRequest([{ path: 'id', message: 'must be a job that has completed' }]);

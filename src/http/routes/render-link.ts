@@ -131,9 +131,9 @@ async function readSubmission(
   const { body, refused } = bodyOf(pairs);
   if (refused.length > 0) throw invalidRequest(refused.map((path) => ({ path, message: 'is not available in links' })));
   // The text of an inspected page is not in the answer, and would keep the picture out of the cache.
-  const asked = body.inspect_page === true ? { ...body, inspect_page: false } : body;
-  const template = await services.templates.find(asked, principal);
-  const submission = parseSubmission(asked, { ...services.config, forceAsync: false, template });
+  const request = body.inspect_page === true ? { ...body, inspect_page: false } : body;
+  const template = await services.templates.find(request, principal);
+  const submission = parseSubmission(request, { ...services.config, forceAsync: false, template });
   return { ...submission, cacheTtl: Math.max(LINK_CACHE_TTL_MIN_S, submission.cacheTtl) };
 }
 

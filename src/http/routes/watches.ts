@@ -290,11 +290,11 @@ function unsubscribeRoute(method: 'GET' | 'POST'): Route {
       const { headers } = c.var.exchange;
       headers['content-type'] = 'text/html; charset=utf-8';
       headers['content-security-policy'] = "default-src 'none'; form-action 'self'; frame-ancestors 'none'";
-      const said =
+      const message =
         method === 'POST'
           ? html`<p>${to} gets no more mail about “${name}”.</p>`
           : html`<p>Stop the mail about “${name}” to ${to}?</p><form method="post"><button>Stop these mails</button></form>`;
-      const page = html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Stop these mails</title></head><body><main>${said}</main></body></html>`;
+      const page = html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Stop these mails</title></head><body><main>${message}</main></body></html>`;
       return new Response(String(page), { headers });
     },
   };
@@ -306,8 +306,8 @@ function notSigned(): CaptureError {
 
 /** @throws CaptureError `invalid_request` */
 function readPage(c: Context<AppEnv>, kind: 'watch' | 'run'): WatchPage {
-  const { limit: given, cursor } = c.req.query();
-  const limit = given !== undefined && /^\d{1,4}$/.test(given) ? Number(given) : given;
+  const { limit: limitText, cursor } = c.req.query();
+  const limit = limitText !== undefined && /^\d{1,4}$/.test(limitText) ? Number(limitText) : limitText;
   const page = parseFields(pageOf(kind), {
     ...(limit === undefined ? {} : { limit }),
     ...(cursor === undefined ? {} : { cursor }),

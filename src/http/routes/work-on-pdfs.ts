@@ -14,7 +14,7 @@ import { clientOf } from '../exchange.js';
 import { principalOf, SUBMISSIONS } from '../guard.js';
 import { readJson } from '../read-body.js';
 import { type FormParts, isForm, readPart } from '../read-form.js';
-import { type GivenFiles, receivePdfs } from '../receive-pdfs.js';
+import { type ReceivedFiles, receivePdfs } from '../receive-pdfs.js';
 import type { Description, Route } from '../route.js';
 import { sendPdfs, uniqueNames } from '../send-pdfs.js';
 import { refuseWhenDraining } from '../submit-and-wait.js';
@@ -30,23 +30,27 @@ export const workOnPdfs: Route = {
     if (!isForm(c.env.incoming)) {
       const body = await readJson(c.env.incoming, sendAsFiles);
       using _place = await services.pdfs.enter(principalOf(c).accountId, clientOf(c));
-      return await work(services, c, { body, given: [] });
+      return await work(services, c, { body, files: [] });
     }
     await using received = await receivePdfs(services, c, (files) => new PdfParts(files));
     return await work(services, c, received.body);
   },
 };
 
-interface Asked {
+interface ReceivedRequest {
   body: unknown;
-  given: readonly FoundPdf[];
+  files: readonly FoundPdf[];
 }
 
-async function work(services: AppServices, c: Context<AppEnv>, { body, given }: Asked): Promise<Response> {
+async function work(
+  services: AppServices,
+  c: Context<AppEnv>,
+  { body, files: received }: ReceivedRequest,
+): Promise<Response> {
   const principal = principalOf(c);
   const { files: sources, chapters, changes, edits, attachments } = parsePdfWork(body);
-  const attached = attachments.map((one, nth) => attachmentOf(given, one, `attachments.${nth}`));
-  const parts = given.filter(({ read }) => !attached.some((one) => one.read === read));
+  const attached = attachments.map((one, nth) => attachmentOf(received, one, `attachments.${nth}`));
+  const parts = received.filter(({ read }) => !attached.some((one) => one.read === read));
   const files = sources === null ? [...parts] : [];
   for (const [nth, source] of (sources ?? []).entries()) {
     const field = `files.${nth}`;
@@ -73,8 +77,8 @@ async function work(services: AppServices, c: Context<AppEnv>, { body, given }: 
   });
 }
 
-function partOf(given: readonly FoundPdf[], name: string, field: string): FoundPdf {
-  const file = given.find((one) => one.name === name);
+function partOf(files: readonly FoundPdf[], name: string, field: string): FoundPdf {
+  const file = files.find((one) => one.name === name);
   if (file !== undefined) return file;
   throw invalidField(
     field,
@@ -82,7 +86,7 @@ function partOf(given: readonly FoundPdf[], name: string, field: string): FoundP
   );
 }
 
-function attachmentOf(given: readonly FoundPdf[], attachment: WireAttachment, field: string): FoundAttachment {
+function attachmentOf(files: readonly FoundPdf[], attachment: WireAttachment, field: string): FoundAttachment {
   const { name, content, file, mime_type: mimeType, relationship, description = null } = attachment;
   if ((content === undefined) === (file === undefined)) throw invalidField(field, 'needs `content` or `file`');
   const facts = { name, mimeType, relationship, description };
@@ -90,7 +94,7 @@ function attachmentOf(given: readonly FoundPdf[], attachment: WireAttachment, fi
     const bytes = Buffer.from(content, 'base64');
     return { ...facts, bytes: bytes.length, read: () => [bytes] };
   }
-  const part = given.find((one) => one.name === file);
+  const part = files.find((one) => one.name === file);
   if (part === undefined) throw invalidField(`${field}.file`, 'must be the name of a file of the form');
   return { ...facts, bytes: part.bytes, read: part.read };
 }
@@ -100,10 +104,10 @@ const FILES_PART = 'files';
 const THE_REQUEST = `The part \`${REQUEST_PART}\``;
 const NAME_MAX_CHARS = 200;
 
-class PdfParts implements FormParts<Asked> {
+class PdfParts implements FormParts<ReceivedRequest> {
   #request: Buffer | null = null;
 
-  constructor(private readonly files: GivenFiles) {}
+  constructor(private readonly files: ReceivedFiles) {}
 
   async take(part: string | undefined, fileName: string | undefined, content: Readable): Promise<void> {
     if (part === FILES_PART) {
@@ -120,12 +124,12 @@ class PdfParts implements FormParts<Asked> {
     if (this.#request === null) throw sendAsFiles(THE_REQUEST);
   }
 
-  end(): Asked {
+  end(): ReceivedRequest {
     if (this.#request === null)
       throw refusedBody(`${THE_REQUEST} is missing: it says what to do, such as {"merge": true}.`);
     const body = readRequestJson(this.#request, BODY_LIMIT_BYTES, THE_REQUEST);
     if (!isObject(body)) throw refusedBody(`${THE_REQUEST} must be a JSON object.`);
-    return { body, given: this.files.list };
+    return { body, files: this.files.list };
   }
 }
 

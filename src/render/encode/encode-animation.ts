@@ -37,17 +37,17 @@ export class FrameStore implements AsyncDisposable {
 
   private constructor(
     readonly folder: string,
-    private readonly how: { resize: ResizeOption | null; count: number; debug?: DebugSink | undefined },
+    private readonly options: { resize: ResizeOption | null; count: number; debug?: DebugSink | undefined },
   ) {}
 
   /**
    * @param dir created if only the last folder is missing
-   * @param how.resize scales each frame down
-   * @param how.count of frames that will be added, equal ones included
+   * @param options.resize scales each frame down
+   * @param options.count of frames that will be added, equal ones included
    * @throws CaptureError internal_error 503 if the directory is not writable
    */
-  static async open(dir: string, how: FrameStore['how']): Promise<FrameStore> {
-    return new FrameStore(await orStorageFailure(makeFolder(dir)), how);
+  static async open(dir: string, options: FrameStore['options']): Promise<FrameStore> {
+    return new FrameStore(await orStorageFailure(makeFolder(dir)), options);
   }
 
   /**
@@ -63,7 +63,7 @@ export class FrameStore implements AsyncDisposable {
       throw tooLarge(
         `The frames would have more than ${STORED_MAX_BYTES / 1_000_000} MB together, which is the limit of an animated picture.`,
       );
-    this.how.debug?.picture(png);
+    this.options.debug?.picture(png);
     const path = join(this.folder, `${this.#frames.length}.png`);
     this.#frames.push({ path, atMs });
     // At most one frame waits in memory.
@@ -88,11 +88,11 @@ export class FrameStore implements AsyncDisposable {
   #expected(latest: number): number {
     if (this.#added < FORESEEN_FROM_FRAMES) return this.#bytes;
     const sure = this.#added / (this.#added + FORESEEN_FROM_FRAMES);
-    return this.#bytes + (this.how.count - this.#added) * Math.min(latest, this.#bytes / this.#added) * sure;
+    return this.#bytes + (this.options.count - this.#added) * Math.min(latest, this.#bytes / this.#added) * sure;
   }
 
   async #write(path: string, png: Buffer): Promise<void> {
-    const { resize } = this.how;
+    const { resize } = this.options;
     const sized = resize === null ? png : await resized(png, resize);
     this.#size = pngSize(sized);
     await orStorageFailure(writeFile(path, sized));
@@ -135,11 +135,11 @@ const GIF_MIN_MS = 20;
  * @throws CaptureError `unsupported_option` for mp4 without ffmpeg, `internal_error`, `render_timeout`; the signal's reason if it has
  * aborted before
  */
-export async function encodeAnimation(frames: Frames, how: AnimationEncoding): Promise<Buffer> {
-  const { format, quality } = how;
+export async function encodeAnimation(frames: Frames, encoding: AnimationEncoding): Promise<Buffer> {
+  const { format, quality } = encoding;
   // The capture may have ended while it waited for its turn.
-  how.signal.throwIfAborted();
-  if (format === 'mp4') return await encodeVideo(frames, how);
+  encoding.signal.throwIfAborted();
+  if (format === 'mp4') return await encodeVideo(frames, encoding);
   const paths = frames.shown.map(({ path }) => path);
   const open = { limitInputPixels: false, sequentialRead: true };
   // sharp 0.35 joins at least two.
@@ -147,7 +147,7 @@ export async function encodeAnimation(frames: Frames, how: AnimationEncoding): P
   const joined = paths.length === 1 ? sharp(only, open) : sharp(paths, { ...open, join: { animated: true } });
   const image = joined
     .removeAlpha()
-    .timeout({ seconds: Math.max(1, Math.ceil((how.deadline - monotonicNow()) / 1_000)) });
+    .timeout({ seconds: Math.max(1, Math.ceil((encoding.deadline - monotonicNow()) / 1_000)) });
   const animated = paths.length === 1 ? {} : { delay: delaysOf(frames, format), loop: 0 };
   const encoded =
     format === 'webp' ? image.webp({ quality, effort: 2, ...animated }) : image.gif({ effort: 3, ...animated });
@@ -163,11 +163,11 @@ function isLate(error: unknown): boolean {
 function delaysOf({ shown }: Frames, format: AnimationFormat): number[] {
   if (format !== 'gif') return shown.map(({ ms }) => ms);
   let end = 0;
-  let told = 0;
+  let reported = 0;
   return shown.map(({ ms }) => {
     end += ms;
-    const delay = Math.max(GIF_MIN_MS, Math.round((end - told) / GIF_STEP_MS) * GIF_STEP_MS);
-    told += delay;
+    const delay = Math.max(GIF_MIN_MS, Math.round((end - reported) / GIF_STEP_MS) * GIF_STEP_MS);
+    reported += delay;
     return delay;
   });
 }
@@ -179,11 +179,11 @@ const ERROR_KEPT_CHARS = 2_000;
 const RUN_MIN_MS = 2_000;
 
 /**
- * @param how.dir where the video is written, since its index is put first in the end
+ * @param options.dir where the video is written, since its index is put first in the end
  * @throws CaptureError `unsupported_option` without ffmpeg, `render_timeout`, `internal_error` with ffmpeg's last words as its cause
  */
-async function encodeVideo(frames: Frames, how: AnimationEncoding): Promise<Buffer> {
-  const { ffmpeg, fps, dir, deadline, signal } = how;
+async function encodeVideo(frames: Frames, encoding: AnimationEncoding): Promise<Buffer> {
+  const { ffmpeg, fps, dir, deadline, signal } = encoding;
   if (ffmpeg === null)
     throw refused(
       'animate.format',

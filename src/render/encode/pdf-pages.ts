@@ -105,11 +105,11 @@ function confine(): void {
   };
 }
 
-function unreadable(what: string, cause?: unknown): CaptureError {
+function unreadable(problem: string, cause?: unknown): CaptureError {
   const details = { content_type: 'application/pdf' };
   return new CaptureError({
     code: 'navigation_failed',
-    message: `The target is a PDF that ${what}`,
+    message: `The target is a PDF that ${problem}`,
     retriable: false,
     details,
     cause,

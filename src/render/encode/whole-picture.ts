@@ -25,9 +25,9 @@ type WholeOptions = Pick<CaptureOptions, 'resize' | 'rotate' | 'palette'>;
  * @param size of the picture before it is resized
  * @throws CaptureError `invalid_request` for more than WHOLE_PICTURE_MAX_PIXELS
  */
-export async function wholePicture(image: Sharp, size: Size, how: WholeOptions): Promise<Raw> {
-  const { width, height } = sizeAfter(size, how.resize);
-  if (width * height > WHOLE_PICTURE_MAX_PIXELS) throw tooLarge({ width, height }, how);
+export async function wholePicture(image: Sharp, size: Size, options: WholeOptions): Promise<Raw> {
+  const { width, height } = sizeAfter(size, options.resize);
+  if (width * height > WHOLE_PICTURE_MAX_PIXELS) throw tooLarge({ width, height }, options);
   return await image.raw().toBuffer({ resolveWithObject: true });
 }
 

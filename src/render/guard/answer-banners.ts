@@ -31,7 +31,7 @@ interface BannerTools {
    */
   hideMore(): Promise<number>;
   /** The result of the first inspection. */
-  seen: BannerInspection;
+  inspection: BannerInspection;
   /** Whether requests to consent platforms were blocked. Such a page may lock its scrolling while it waits for them. */
   refusedPlatform: boolean;
 }
@@ -54,11 +54,11 @@ const platformAnswerSchema: z.ZodType<PlatformAnswer> = z.object({
  * only if a banner was found (decisions.md, Blocking). Never accepts.
  */
 export async function answerBanners(tools: BannerTools): Promise<Omit<BannerReport, 'ms'>> {
-  const { world, css, seen } = tools;
-  if (seen.hasFrameOnTop || seen.hasBanner) await tools.allowEvaluation();
-  const frames = seen.hasFrameOnTop ? await readFrames(tools) : [];
-  const inView = seen.hasBanner || frames.length > 0;
-  const answer = inView ? await askPlatforms(tools, seen.framed || frames.length > 0) : NOTHING;
+  const { world, css, inspection } = tools;
+  if (inspection.hasFrameOnTop || inspection.hasBanner) await tools.allowEvaluation();
+  const frames = inspection.hasFrameOnTop ? await readFrames(tools) : [];
+  const inView = inspection.hasBanner || frames.length > 0;
+  const answer = inView ? await askPlatforms(tools, inspection.framed || frames.length > 0) : NOTHING;
   // A banner must be declined before it is hidden.
   const rest = inView
     ? await world.call('banners.dismiss', { whole: false, click: answer.outcome !== 'rejected' })
@@ -66,7 +66,7 @@ export async function answerBanners(tools: BannerTools): Promise<Omit<BannerRepo
   const laid =
     (css === '' ? 0 : await world.call('consent.applyHidingRules', { css, banners: true })) + (await tools.hideMore());
   const rejected = answer.outcome === 'rejected' || rest.refused > 0;
-  const hidden = answer.outcome === 'hidden' || seen.hidden > 0 || laid > 0 || rest.hidden > 0;
+  const hidden = answer.outcome === 'hidden' || inspection.hidden > 0 || laid > 0 || rest.hidden > 0;
   const scrollFreed = (rejected || hidden || tools.refusedPlatform) && (await world.call('banners.restorePage'));
   return {
     outcome: rejected ? 'rejected' : hidden ? 'hidden' : answer.outcome,
@@ -109,10 +109,10 @@ async function askPlatforms({ page, consentBundle }: BannerTools, framed: boolea
     .filter((frame) => framed || CONSENT_FRAME.test(frame.url()))
     .slice(0, FRAMES_MAX);
   const ask = callIn(consentBundle, 'answerPlatform', PLATFORM_WAIT_MS);
-  const asked = [page.mainFrame(), ...inFrames].map((frame) =>
+  const inFrame = [page.mainFrame(), ...inFrames].map((frame) =>
     answerOf(frame, ask, { schema: platformAnswerSchema, timeoutMs: PLATFORM_MAX_MS }),
   );
-  const answers = (await Promise.all(asked)).map((answer) => answer ?? NOTHING);
+  const answers = (await Promise.all(inFrame)).map((answer) => answer ?? NOTHING);
   const first = (wanted: PlatformAnswer['outcome']) => answers.find(({ outcome }) => outcome === wanted);
   const answered = first('rejected') ?? first('hidden');
   if (answered !== undefined) return answered;
@@ -133,7 +133,7 @@ const REFUSAL = { schema: z.object({ refused: z.number() }), timeoutMs: FRAME_RE
 function answerOf<Answer>(
   frame: Frame,
   expression: string,
-  how: Parameters<typeof askMainWorld<Answer>>[2],
+  limits: Parameters<typeof askMainWorld<Answer>>[2],
 ): Promise<Answer | null> {
-  return askMainWorld(frame, expression, how).catch(() => null);
+  return askMainWorld(frame, expression, limits).catch(() => null);
 }

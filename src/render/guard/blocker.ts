@@ -193,8 +193,10 @@ export class Blocker implements AsyncDisposable {
       this.options.log.debug({ list: name, problem: this.#problems[name] }, 'a filter list was not updated');
     if (names.length === 0 || names.every((name) => name in former)) return;
     const without = this.status().some(({ state }) => state === 'missing');
-    const what = without ? 'fetched; the built-in rules are used instead' : 'updated; the last copies are used';
-    this.options.log.warn(`Filter lists could not be ${what}: ${names.join(', ')} (${this.#problems[names[0] ?? '']})`);
+    const outcome = without ? 'fetched; the built-in rules are used instead' : 'updated; the last copies are used';
+    this.options.log.warn(
+      `Filter lists could not be ${outcome}: ${names.join(', ')} (${this.#problems[names[0] ?? '']})`,
+    );
   }
 
   async #reload(): Promise<void> {

@@ -133,11 +133,11 @@ export class PageGuard {
    */
   async closePopups(): Promise<number> {
     if (this.popups.length === 0) return 0;
-    const asked = this.session.world.call('popups.close', {
+    const closing = this.session.world.call('popups.close', {
       kinds: this.popups,
       listed: this.on.includes('popups'),
     });
-    const answer = await orElse(asked, { ms: POPUPS_MAX_MS, signal: this.session.lost }, null);
+    const answer = await orElse(closing, { ms: POPUPS_MAX_MS, signal: this.session.lost }, null);
     const closed = closedSchema.safeParse(answer).data ?? [];
     for (const { kind, element, isClosed } of closed) {
       this.parts.log.info({ popup: { kind, isClosed } }, 'closed a popup');
@@ -179,21 +179,21 @@ export class PageGuard {
     const url = page.url();
     if (interception === null || !/^https?:/.test(url)) return NO_BANNER;
     const general = on.includes('cookies') ? bannerCss(engines, on, { url, base: true, host: true }) : null;
-    const seen = await world.call('consent.inspect', general);
-    const css = `${this.#hostCss(url)}\n${hidingCss(engines, on, { url, features: seen })}`.trim();
+    const inspection = await world.call('consent.inspect', general);
+    const css = `${this.#hostCss(url)}\n${hidingCss(engines, on, { url, features: inspection })}`.trim();
     if (css !== '') await world.call('consent.applyHidingRules', { css, banners: false });
     await this.#applyProcedural(url, false);
     if (general === null) return NO_BANNER;
-    const special = bannerCss(engines, on, { url, features: seen });
+    const special = bannerCss(engines, on, { url, features: inspection });
     return await answerBanners({
       page,
       world,
       allowEvaluation: () => this.session.allowEvaluation(),
       consentBundle,
       // If there was nothing to decline, the inspection has already applied the general rules.
-      css: seen.hasBanner ? `${general}\n${special}`.trim() : special,
+      css: inspection.hasBanner ? `${general}\n${special}`.trim() : special,
       hideMore: () => this.#applyProcedural(url, true),
-      seen,
+      inspection,
       refusedPlatform: interception.blocked.cookies > 0,
     });
   }

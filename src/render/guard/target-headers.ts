@@ -71,11 +71,11 @@ export class TargetHeaders {
    * @param hasReferer whether it carries the caller's Referer
    * @returns null to leave the headers unchanged
    */
-  forHop({ url, headers: given }: Paused['request'], hasReferer: boolean): { name: string; value: string }[] | null {
+  forHop({ url, headers: sent }: Paused['request'], hasReferer: boolean): { name: string; value: string }[] | null {
     if (!this.#isTarget(url)) return null;
     const { referer: _referer, ...always } = this.#headers;
     const own = hasReferer ? this.#headers : always;
-    const browsers = Object.entries(given);
+    const browsers = Object.entries(sent);
     const pageCookies = browsers.find(([name]) => name.toLowerCase() === 'cookie')?.[1] ?? '';
     const added = Object.entries(own).map(
       ([name, value]) => [name, name === 'cookie' ? mergeCookies(value, pageCookies) : value] as const,
@@ -157,9 +157,9 @@ function inTimeOrFalse(question: Promise<boolean>): Promise<boolean> {
 }
 
 /** Adds the page's own cookies to the given ones. */
-function mergeCookies(given: string, pageCookies: string): string {
+function mergeCookies(callersCookies: string, pageCookies: string): string {
   const pairs = (header: string) => header.split(';').flatMap((pair) => pair.trim() || []);
   const nameOf = (pair: string) => pair.split('=', 1)[0];
-  const names = new Set(pairs(given).map(nameOf));
-  return [...pairs(given), ...pairs(pageCookies).filter((pair) => !names.has(nameOf(pair)))].join('; ');
+  const names = new Set(pairs(callersCookies).map(nameOf));
+  return [...pairs(callersCookies), ...pairs(pageCookies).filter((pair) => !names.has(nameOf(pair)))].join('; ');
 }

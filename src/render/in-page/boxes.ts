@@ -153,21 +153,21 @@ export function isPartlyVisible(
 ): boolean {
   // A line is thin in one direction only; a box that is thin in both is for screen readers.
   if (width < 2 && height < 2) return false;
-  let seen: ElementBox = { left, top, right, bottom };
+  let visible: ElementBox = { left, top, right, bottom };
   let position = isText ? 'static' : getComputedStyle(of).position;
   for (let at: Element | null = of; at !== null && !isPage(at); at = flatTreeParent(at)) {
     const style = getComputedStyle(at);
     if (isClippedAway(style)) return false;
     if ((at === of && !isText) || !isAround(at, style, position)) continue;
     position = style.position;
-    seen = afterClipBy(seen, at, style);
+    visible = afterClipBy(visible, at, style);
   }
-  return seen.right - seen.left >= Math.min(2, width) && seen.bottom - seen.top >= Math.min(2, height);
+  return visible.right - visible.left >= Math.min(2, width) && visible.bottom - visible.top >= Math.min(2, height);
 }
 
 /** The part of an element's box that the boxes around it show at their present scroll positions; null if there is none. */
 export function shownPart({ left, top, right, bottom }: ElementBox, of: Element): ElementBox | null {
-  let seen: ElementBox = { left, top, right, bottom };
+  let visible: ElementBox = { left, top, right, bottom };
   let { position } = getComputedStyle(of);
   for (
     let inner: Element = of, at = flatTreeParent(of);
@@ -184,9 +184,9 @@ export function shownPart({ left, top, right, bottom }: ElementBox, of: Element)
     const { display, overflowX, overflowY } = style;
     const hasMargin = () => Number.parseFloat(style.getPropertyValue('overflow-clip-margin')) > 0;
     const clips = (overflow: string) => (overflow === 'visible' || hasMargin() ? 'visible' : 'hidden');
-    seen = afterClipBy(seen, at, { display, overflowX: clips(overflowX), overflowY: clips(overflowY) });
+    visible = afterClipBy(visible, at, { display, overflowX: clips(overflowX), overflowY: clips(overflowY) });
   }
-  return seen.right > seen.left && seen.bottom > seen.top ? seen : null;
+  return visible.right > visible.left && visible.bottom > visible.top ? visible : null;
 }
 
 /** Whether an element's own clip leaves nothing, as in texts for screen readers and closed panels. */
@@ -203,17 +203,17 @@ function isAround(box: Element, style: CSSStyleDeclaration, position: string): b
 
 /** The part of a rectangle that a box leaves visible. For a scroller, the part after scrolling it there. */
 function afterClipBy(
-  seen: ElementBox,
+  visible: ElementBox,
   at: Element,
   { display, overflowX, overflowY }: Pick<CSSStyleDeclaration, 'display' | 'overflowX' | 'overflowY'>,
 ): ElementBox {
-  if (!(at instanceof HTMLElement) || CLIPLESS.test(display)) return seen;
+  if (!(at instanceof HTMLElement) || CLIPLESS.test(display)) return visible;
   const box = at.getBoundingClientRect();
   const [wide, high] = [box.width / (at.offsetWidth || 1), box.height / (at.offsetHeight || 1)];
   const left = box.left + at.clientLeft * wide;
   const top = box.top + at.clientTop * high;
-  const across = cutLine([seen.left, seen.right], [left, left + at.clientWidth * wide], overflowX);
-  const down = cutLine([seen.top, seen.bottom], [top, top + at.clientHeight * high], overflowY);
+  const across = cutLine([visible.left, visible.right], [left, left + at.clientWidth * wide], overflowX);
+  const down = cutLine([visible.top, visible.bottom], [top, top + at.clientHeight * high], overflowY);
   return { left: across[0], right: across[1], top: down[0], bottom: down[1] };
 }
 

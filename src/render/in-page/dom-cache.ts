@@ -39,8 +39,8 @@ export function cachedTrees({ frames = false }: { frames?: boolean } = {}): read
 }
 
 /** The matching elements of these trees. */
-export function queryTrees(selector: string, how?: { frames: boolean }): Element[] {
-  return cachedTrees(how).flatMap((tree) => allIn(tree, selector));
+export function queryTrees(selector: string, options?: { frames: boolean }): Element[] {
+  return cachedTrees(options).flatMap((tree) => allIn(tree, selector));
 }
 
 /** This document, and those of the same origin in frames. */

@@ -79,7 +79,7 @@ const FRAMES_MAX = 100;
 
 /**
  * The given root, by default this document, and all open shadow trees of it and in it, outer ones first.
- * @param how.frames whether documents of the same origin in frames are included, with their shadow trees
+ * @param options.frames whether documents of the same origin in frames are included, with their shadow trees
  */
 export function trees<Root extends Tree | Element = Document>(
   root: Root = document as Tree as Root,

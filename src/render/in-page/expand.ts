@@ -36,8 +36,8 @@ export function keep(element: HTMLElement, property: string, value: string): voi
 }
 
 /**
- * @param how.wide whether what scrolls sideways is given its whole width
- * @param how.height of the content of a frame that cannot be read, in CSS px
+ * @param options.wide whether what scrolls sideways is given its whole width
+ * @param options.height of the content of a frame that cannot be read, in CSS px
  * @returns false if another box would shrink; all changes are then undone
  */
 export function expand(

@@ -29,8 +29,8 @@ export function fit(): Misfit | null {
 
 /** Finds the largest size in which the text fits. @returns the size, the smallest one if the text fits in none */
 function shrink(element: HTMLElement): number {
-  const asked = Number.parseFloat(element.dataset.fit ?? '');
-  const smallest = asked > 0 ? asked : SMALLEST_PX;
+  const size = Number.parseFloat(element.dataset.fit ?? '');
+  const smallest = size > 0 ? size : SMALLEST_PX;
   const largest = Number.parseFloat(getComputedStyle(element).fontSize);
   let fitting = 0;
   let steps = Math.max(0, Math.floor((largest - smallest) / STEP_PX));

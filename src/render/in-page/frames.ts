@@ -43,13 +43,13 @@ export function endsInTime(work: Promise<unknown>, ms: number): Promise<boolean>
 const ROUNDS = 3;
 
 /** All animations, also those in shadow trees, which a document leaves out (Web Animations 1, `getAnimations`), and with `frames` in frames of the same origin. */
-export function allMotion(how?: { frames: boolean }): Animation[] {
-  return cachedTrees(how).flatMap((tree) => tree.getAnimations());
+export function allMotion(options?: { frames: boolean }): Animation[] {
+  return cachedTrees(options).flatMap((tree) => tree.getAnimations());
 }
 
 /** Running transitions and animations that end by themselves. */
-export function finiteMotion(how?: { frames: boolean }): Animation[] {
-  return allMotion(how).filter((animation) => isRunning(animation) && !isEndless(animation));
+export function finiteMotion(options?: { frames: boolean }): Animation[] {
+  return allMotion(options).filter((animation) => isRunning(animation) && !isEndless(animation));
 }
 
 export function isRunning({ timeline, playState }: Animation): boolean {

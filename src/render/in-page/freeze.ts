@@ -20,8 +20,8 @@ const MIDDLE_OF_VIEW = 50;
 /**
  * Freezes what would make two pictures of the same page differ: hides the caret, pauses media, and resets infinite
  * animations to their start, also in same-origin frames. Before, changes the elements that have appeared since the last check.
- * @param given.motion false pauses animations at their current position
- * @param given.beyondView whether more than the view is captured, so that scrolling must no longer drive animations
+ * @param options.motion false pauses animations at their current position
+ * @param options.beyondView whether more than the view is captured, so that scrolling must no longer drive animations
  */
 export async function freezePage({ motion, beyondView }: { motion: boolean; beyondView: boolean }): Promise<void> {
   apply(true);
@@ -92,24 +92,24 @@ function freezeScrollDriven(animations: readonly Animation[]): void {
  */
 function finishDrawing(animation: SVGAnimationElement): void {
   const { targetElement: target, localName } = animation;
-  const given = (name: string) => animation.getAttribute(name);
-  const stays = given('fill') === 'freeze' || (localName === 'set' && given('dur') === null);
+  const attribute = (name: string) => animation.getAttribute(name);
+  const stays = attribute('fill') === 'freeze' || (localName === 'set' && attribute('dur') === null);
   if (
     target === null ||
     !stays ||
-    given('repeatCount') === 'indefinite' ||
-    !BEGINS_BY_ITSELF.test(given('begin') ?? '')
+    attribute('repeatCount') === 'indefinite' ||
+    !BEGINS_BY_ITSELF.test(attribute('begin') ?? '')
   )
     return;
-  const name = given('attributeName');
-  const value = given('to') ?? given('values')?.split(';').filter(Boolean).at(-1)?.trim() ?? null;
+  const name = attribute('attributeName');
+  const value = attribute('to') ?? attribute('values')?.split(';').filter(Boolean).at(-1)?.trim() ?? null;
   const turned = target.getAttribute('transform') ?? '';
   if (localName === 'animateMotion') {
     const place = value ?? endOfPath(animation);
     if (place !== null) target.setAttribute('transform', `translate(${place}) ${turned}`);
   } else if (localName === 'animateTransform' && value !== null) {
-    const own = `${given('type') ?? 'translate'}(${value})`;
-    target.setAttribute('transform', given('additive') === 'sum' ? `${turned} ${own}` : own);
+    const own = `${attribute('type') ?? 'translate'}(${value})`;
+    target.setAttribute('transform', attribute('additive') === 'sum' ? `${turned} ${own}` : own);
   } else if (name !== null && value !== null) {
     // As a property, it also overrides style sheets. Lengths without a unit are valid in attributes alone.
     if (CSS.supports(name, value)) force(target as unknown as HTMLElement, name, value);
@@ -121,8 +121,8 @@ function finishDrawing(animation: SVGAnimationElement): void {
 function endOfPath(motion: Element): string | null {
   const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
   const along = motion.querySelector('mpath')?.getAttribute('href')?.slice(1);
-  const given = along === undefined ? motion : motion.ownerDocument.getElementById(along);
-  path.setAttribute('d', given?.getAttribute(given === motion ? 'path' : 'd') ?? '');
+  const motionPath = along === undefined ? motion : motion.ownerDocument.getElementById(along);
+  path.setAttribute('d', motionPath?.getAttribute(motionPath === motion ? 'path' : 'd') ?? '');
   const length = path.getTotalLength();
   if (length === 0) return null;
   const { x, y } = path.getPointAtLength(length);

@@ -424,14 +424,14 @@ function shownKeys(keyOf: (sight: Sight) => string): () => ReadonlySet<string> {
   };
 }
 
-function isStillSeen(seen: Sight, now: Sight | null): boolean {
-  if (now === null || now.opacity < seen.opacity - OPACITY_SLACK) return false;
-  if (areaOf(now) < LEFT_MIN * areaOf(seen)) return false;
-  if (seen.stage !== null) return true;
-  if ((seen.text !== '' && now.text === '') || (seen.image !== '' && now.image === '')) return false;
+function isStillSeen(before: Sight, now: Sight | null): boolean {
+  if (now === null || now.opacity < before.opacity - OPACITY_SLACK) return false;
+  if (areaOf(now) < LEFT_MIN * areaOf(before)) return false;
+  if (before.stage !== null) return true;
+  if ((before.text !== '' && now.text === '') || (before.image !== '' && now.image === '')) return false;
   // A list that reuses its rows shows another one.
-  const isElsewhere = Math.abs(now.top - seen.top) > (seen.bottom - seen.top) / 2;
-  return !isElsewhere || (now.text === seen.text && now.image === seen.image);
+  const isElsewhere = Math.abs(now.top - before.top) > (before.bottom - before.top) / 2;
+  return !isElsewhere || (now.text === before.text && now.image === before.image);
 }
 
 function areaOf({ left, top, right, bottom }: ElementBox): number {
@@ -488,9 +488,9 @@ function observer() {
     )
       return null;
     const { opacity, clip, isPinned, stage } = aroundOf(element);
-    const seen = common(box, clip);
-    if (isPinned || opacity < OPACITY_SLACK || areaOf(seen) < 1) return null;
-    return { ...seen, opacity, text: ownText(element), image: imageOf(element), stage };
+    const visible = common(box, clip);
+    if (isPinned || opacity < OPACITY_SLACK || areaOf(visible) < 1) return null;
+    return { ...visible, opacity, text: ownText(element), image: imageOf(element), stage };
   };
 }
 

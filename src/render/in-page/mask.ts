@@ -22,7 +22,7 @@ export function boxes(selectors: string[], shown: ElementBox | null, most: numbe
     height = innerHeight,
   } = visualViewport ?? {};
   const part = shown ?? { left, top, right: left + width, bottom: top + height };
-  const seen = {
+  const visible = {
     left: part.left - MARGIN_PX,
     top: part.top - MARGIN_PX,
     right: part.right + MARGIN_PX,
@@ -33,21 +33,21 @@ export function boxes(selectors: string[], shown: ElementBox | null, most: numbe
     selectors.flatMap((one) => findDeep(one).found).map((each) => [each.element, each]),
   ).values()) {
     if (found.length > most) break;
-    for (const box of boxesOf(match, seen).map((box) => onPage(box))) if (overlaps(box, seen)) found.push(box);
+    for (const box of boxesOf(match, visible).map((box) => onPage(box))) if (overlaps(box, visible)) found.push(box);
   }
   return { boxes: found.slice(0, most + 1), view: { left, top, zoom: scale } };
 }
 
 /**
  * Relative to the view. An element without a box of its own has those of its parts.
- * @param seen in CSS px of the page; what is elsewhere may be missing
+ * @param visible in CSS px of the page; what is elsewhere may be missing
  */
-function boxesOf({ element, frames }: Found, seen: ElementBox): ElementBox[] {
+function boxesOf({ element, frames }: Found, visible: ElementBox): ElementBox[] {
   const isInFrames = frames.length > 0;
   if (isInFrames && !frames.every(isOpaque)) return [];
   return partsOf(element).flatMap(({ box, at }) => {
     // Finding what the boxes around an element show of it takes long, and a page may have thousands of matches elsewhere.
-    if (!isInFrames && !overlaps(onPage(box), seen)) return [];
+    if (!isInFrames && !overlaps(onPage(box), visible)) return [];
     const shown = isInFrames ? boxInFrames(box, frames) : shownPart(box, at);
     return shown !== null && shown.right > shown.left && shown.bottom > shown.top ? [shown] : [];
   });

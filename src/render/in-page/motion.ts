@@ -54,7 +54,7 @@ export function imageUrls(): string[] {
 
 /**
  * Takes over videos and images, which no clock of ours moves, and hides carets. The browser shows an image's first frame alone.
- * @param given.fromMs the page's time so far, in ms
+ * @param options.fromMs the page's time so far, in ms
  */
 export async function begin({ fromMs, bytes }: { fromMs: number; bytes: ImageBytes[] }): Promise<void> {
   const all = trees(document, { frames: true });

@@ -175,15 +175,15 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   }
 
   function add(run: Timer['run'], delay: number, isInterval: boolean): number {
-    const asked = delay > 0 && delay <= DELAY_MAX_MS ? delay : 0;
-    const ms = nesting >= NESTING_CLAMPED ? Math.max(NESTED_MIN_MS, asked) : asked;
+    const waitMs = delay > 0 && delay <= DELAY_MAX_MS ? delay : 0;
+    const ms = nesting >= NESTING_CLAMPED ? Math.max(NESTED_MIN_MS, waitMs) : waitMs;
     const every = isInterval ? Math.max(NESTED_MIN_MS, ms) : null;
     return start({ run, due: now() + ms, every, nesting: nesting + 1, idle: null });
   }
 
-  function start(given: Omit<Timer, 'id' | 'native'>): number {
+  function start(options: Omit<Timer, 'id' | 'native'>): number {
     const id = ++lastTimerId;
-    const timer = { ...given, id, native: 0 };
+    const timer = { ...options, id, native: 0 };
     apply(set, timers, [id, timer]);
     if (!isAhead) arm(timer);
     return id;
@@ -322,8 +322,8 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     return ran;
   }
 
-  replaceGlobal('setTimeout', (given) => startTimer(given, false));
-  replaceGlobal('setInterval', (given) => startTimer(given, true));
+  replaceGlobal('setTimeout', (args) => startTimer(args, false));
+  replaceGlobal('setInterval', (args) => startTimer(args, true));
   replaceGlobal('requestIdleCallback', ([run, options], native) => {
     if (typeof run !== 'function') return native();
     const idle = { timeout: Number((options as IdleRequestOptions | undefined)?.timeout) || 0 };
@@ -340,8 +340,8 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     typeof run === 'function' ? requestFrame(run as FrameRequestCallback) : native(),
   );
   replaceGlobal('cancelAnimationFrame', ([id]) => cancelFrame(Number(id)));
-  replace(Performance.prototype, 'now', (native, self, given) => {
-    const real = Number(apply(native, self, given));
+  replace(Performance.prototype, 'now', (native, self, args) => {
+    const real = Number(apply(native, self, args));
     return self === page ? (held ?? real + offset) : real;
   });
   replace(NativeDate, 'now', dateNow);
@@ -350,17 +350,17 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     return held ?? real + offset;
   });
   replaceConstructor('Date', {
-    construct: (native, given, target) => construct(native, given.length === 0 ? [dateNow()] : given, target),
+    construct: (native, args, target) => construct(native, args.length === 0 ? [dateNow()] : args, target),
     apply: () => `${construct(NativeDate, [dateNow()])}`,
   });
   replaceConstructor('Worker', {
-    construct: (native, given, target) => {
+    construct: (native, args, target) => {
       workersAttachedAt = realNow() + WORKER_ATTACHES_MS;
-      return construct(native, given, target);
+      return construct(native, args, target);
     },
   });
   replacePostTask();
-  replace(Function.prototype, 'toString', (native, self, given) => apply(native, nativeOf(self), given));
+  replace(Function.prototype, 'toString', (native, self, args) => apply(native, nativeOf(self), args));
   return (order) => (isAhead ? null : apply(then, runAhead(order), [state, state]));
 
   function replaceConstructor(
@@ -371,7 +371,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     if (native === undefined) return;
     const replaced: Newable = proxyOf(native, {
       ...traps,
-      construct: (_, given, target) => traps.construct(native, given, target === replaced ? native : target),
+      construct: (_, args, target) => traps.construct(native, args, target === replaced ? native : target),
     });
     native.prototype.constructor = replaced;
     define(globalThis, name, { value: replaced });
@@ -381,10 +381,10 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   function replacePostTask(): void {
     const { Scheduler } = globalThis as unknown as { Scheduler?: { prototype: object } };
     if (Scheduler === undefined) return;
-    replace(Scheduler.prototype, 'postTask', (native, self, given) => {
-      const [task, options] = given as [unknown, { delay?: unknown; signal?: AbortSignal } | undefined];
+    replace(Scheduler.prototype, 'postTask', (native, self, args) => {
+      const [task, options] = args as [unknown, { delay?: unknown; signal?: AbortSignal } | undefined];
       const delay = Number(options?.delay);
-      if (typeof task !== 'function' || !(delay > 0) || options?.signal?.aborted) return apply(native, self, given);
+      if (typeof task !== 'function' || !(delay > 0) || options?.signal?.aborted) return apply(native, self, args);
       return new NativePromise((resolve) => {
         add(() => resolve(apply(native, self, [task, { ...options, delay: 0 }])), delay, false);
       });
@@ -392,18 +392,18 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   }
 
   /** An invalid call results in the browser's own error. */
-  function replaceGlobal(name: string, trap: (given: unknown[], callNative: () => unknown) => unknown): void {
-    replace(globalThis, name, (native, self, given) => {
-      const callNative = () => apply(native, self, given);
+  function replaceGlobal(name: string, trap: (args: unknown[], callNative: () => unknown) => unknown): void {
+    replace(globalThis, name, (native, self, args) => {
+      const callNative = () => apply(native, self, args);
       const isThisGlobal = self === undefined || self === null || self === globalThis;
-      return isThisGlobal && given.length > 0 ? trap(given, callNative) : callNative();
+      return isThisGlobal && args.length > 0 ? trap(args, callNative) : callNative();
     });
   }
 }
 
-type Newable = { new (...given: unknown[]): object; prototype: { constructor: Newable } };
+type Newable = { new (...args: unknown[]): object; prototype: { constructor: Newable } };
 
-type Trap = (native: never, self: unknown, given: unknown[]) => unknown;
+type Trap = (native: never, self: unknown, args: unknown[]) => unknown;
 
 /** The native functions by what replaces them. */
 const natives = new WeakMap<object, object>();

@@ -33,8 +33,8 @@ interface Candidate {
 
 /**
  * Lists visible elements, those in the picture first, each in the order of the document.
- * @param given.area the part of the page in the picture; null for the view
- * @param given.draws whether to draw their numbers on the page (marks.ts)
+ * @param options.area the part of the page in the picture; null for the view
+ * @param options.draws whether to draw their numbers on the page (marks.ts)
  */
 export function list({ area, draws }: { area: ElementBox | null; draws: boolean }): PageElement[] {
   const shown = area ?? onPage({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });

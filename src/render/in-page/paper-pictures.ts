@@ -74,7 +74,7 @@ let passing: Disposable[] = [];
 
 /**
  * Finds the elements.
- * @param given.backgrounds whether backgrounds are printed
+ * @param options.backgrounds whether backgrounds are printed
  * @returns their number
  */
 export function find({ backgrounds }: { backgrounds: boolean }): number {

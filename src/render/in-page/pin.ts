@@ -101,7 +101,7 @@ export function place(pinning: Pinning): void {
 export interface Shown {
   view: ElementBox;
   /** The view without margins in which blurs lack what is beyond it. */
-  seen: ElementBox;
+  visible: ElementBox;
   /** Whether the shot must be taken beyond the view, which has not been scrolled. */
   isBeyond: boolean;
 }
@@ -109,7 +109,7 @@ export interface Shown {
 /**
  * Scrolls a stopped page as little as needed to show a part of it from its upper left corner. Pinned elements stay at the
  * places on the page where they have been arranged.
- * @param given.step CSS px of which scroll positions are multiples, if possible, since the browser draws at whole px of the picture
+ * @param options.step CSS px of which scroll positions are multiples, if possible, since the browser draws at whole px of the picture
  */
 export function reveal(part: ElementBox, { step, density }: { step: number; density: number }): Shown {
   if (!isWithin(part, withoutMargins(viewBox()))) {
@@ -117,7 +117,7 @@ export function reveal(part: ElementBox, { step, density }: { step: number; dens
     // At other densities, Chromium 156 does not draw what is behind a blur that begins above the view. Frames are drawn only in view.
     const hasHighBlur = density !== 1 && blurHeight > viewHeight() * MARGIN_MAX;
     if (hasHighBlur && !queryTrees('iframe,frame,object,embed').some(isBelowView))
-      return { view: part, seen: part, isBeyond: true };
+      return { view: part, visible: part, isBeyond: true };
     for (const [element, role] of rolesOf)
       if (role === 'kept') unstick(element, getComputedStyle(element), { first: true, keep: 'view', down: 0 });
     notePositions(() => [pageScroller()]);
@@ -130,8 +130,8 @@ export function reveal(part: ElementBox, { step, density }: { step: number; dens
   // A page that cannot be scrolled there, such as one that is locked, shows the part only beyond its view.
   const isReached =
     part.top < view.bottom - 1 && part.left < view.right - 1 && part.top > view.top - 1 && part.left > view.left - 1;
-  if (!isReached) return { view: part, seen: part, isBeyond: true };
-  return { view, seen: withoutMargins(view), isBeyond: false };
+  if (!isReached) return { view: part, visible: part, isBeyond: true };
+  return { view, visible: withoutMargins(view), isBeyond: false };
 }
 
 function isBelowView(element: Element): boolean {

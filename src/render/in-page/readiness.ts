@@ -117,8 +117,8 @@ export function imagesInView(): HTMLImageElement[] {
     const box = boxInFrames(image.getBoundingClientRect(), frames);
     const isShown = frames.length === 0 || box.bottom > box.top;
     const touches = isShown && box.bottom >= 0 && box.top <= innerHeight && box.right >= 0 && box.left <= innerWidth;
-    const asked = image.currentSrc !== '' || image.hasAttribute('src') || image.hasAttribute('srcset');
-    if (touches && asked && image.checkVisibility() && (image.complete || !isPixel(image))) found.push(image);
+    const hasSource = image.currentSrc !== '' || image.hasAttribute('src') || image.hasAttribute('srcset');
+    if (touches && hasSource && image.checkVisibility() && (image.complete || !isPixel(image))) found.push(image);
     if (found.length >= IMAGES_MAX) break;
   }
   return found;

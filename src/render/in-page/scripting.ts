@@ -10,7 +10,7 @@ const SCRIPTING = /\(\s*scripting\s*(?::\s*([a-z-]+)\s*)?\)/gi;
 /**
  * Prepares this document for the stop of its scripts, after which Chromium 156 lays it out as one that cannot run any: it would show
  * `noscript`, the fallback content of a canvas, and what style sheets have for `(scripting: none)`.
- * @param how.isPrinted whether the page is printed, for which Chromium lays out canvases anew
+ * @param options.isPrinted whether the page is printed, for which Chromium lays out canvases anew
  */
 export async function keep({ isPrinted }: { isPrinted: boolean }): Promise<void> {
   // A document in a sandbox without scripts has shown all that before.

@@ -44,14 +44,14 @@ export interface Expanding {
   /** Whether what scrolls sideways is given its whole width. */
   wide: boolean;
   /** Whether the page is told of a new size, which makes some pages load anew. */
-  tellsSize: boolean;
+  reportsSize: boolean;
 }
 
 /**
  * Disables smooth scrolling and snapping, unlocks scrolling, and expands the inner scroller of an app shell, which may be a
  * frame, until the document scrolls through all of its content (decisions.md, Inner scrollers).
  */
-export async function expandAll({ wide, tellsSize }: Expanding): Promise<FeedCut> {
+export async function expandAll({ wide, reportsSize }: Expanding): Promise<FeedCut> {
   isWide = wide;
   for (const element of pageBoxes()) {
     keep(element, 'scroll-behavior', 'auto');
@@ -73,7 +73,7 @@ export async function expandAll({ wide, tellsSize }: Expanding): Promise<FeedCut
     }
     cut = ended ?? cut;
     expanded.set(scroller, height);
-    await notifyScrolled(scroller, tellsSize);
+    await notifyScrolled(scroller, reportsSize);
   }
   for (const list of listsBeside()) {
     const height = list.offsetHeight;
@@ -111,10 +111,10 @@ function isMenu(element: HTMLElement): boolean {
  * Expands what scrolls in this frame, if it is one of those at these places among the frames of the page.
  * @returns its place, the height of its content in CSS px, and whether it has more; null for another frame
  */
-export async function expandInFrame(places: readonly number[], how: Expanding) {
+export async function expandInFrame(places: readonly number[], expanding: Expanding) {
   const place = parent === top ? places.find((index) => parent[index] === window) : undefined;
   if (place === undefined) return null;
-  const cut = await expandAll(how);
+  const cut = await expandAll(expanding);
   return { place, height: pageScroller().scrollHeight, isCut: cut !== null || hidesContent() };
 }
 
@@ -345,11 +345,11 @@ async function pause(ms: number): Promise<void> {
 }
 
 /** Notifies a virtual list, which renders again when its scroller is scrolled or the window is resized. */
-async function notifyScrolled(scroller: HTMLElement, tellsSize: boolean): Promise<void> {
+async function notifyScrolled(scroller: HTMLElement, reportsSize: boolean): Promise<void> {
   if (scroller.scrollHeight > DRAWN_MAX_PX) return;
   scroller.dispatchEvent(new Event('scroll'));
   for (const target of new Set([document, contentOf(scroller).ownerDocument]))
     target.dispatchEvent(new Event('scroll', { bubbles: true }));
-  if (tellsSize) dispatchEvent(new Event('resize'));
+  if (reportsSize) dispatchEvent(new Event('resize'));
   await pause(0);
 }

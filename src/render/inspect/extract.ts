@@ -56,8 +56,8 @@ export class ValuesReader {
   /** Called when the page is as it will be pictured. A page that does not answer in time has no values. */
   async read(): Promise<void> {
     const { world, deadlines } = this.page;
-    const asked = callInPage(world, 'extract', [Object.values(this.rules)]);
-    const answer = await orElse(asked, { ms: READ_MAX_MS }, null);
+    const extracting = callInPage(world, 'extract', [Object.values(this.rules)]);
+    const answer = await orElse(extracting, { ms: READ_MAX_MS }, null);
     deadlines.signal.throwIfAborted();
     this.#raw = rawSchema.safeParse(answer).data ?? null;
   }

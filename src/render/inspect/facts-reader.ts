@@ -81,12 +81,12 @@ export class FactsReader {
   /** @returns null if the page does not answer in time, or with anything else than was asked for */
   async #ask<Name extends Parameters<typeof callInPage>[1], Answer>(
     name: Name,
-    given: Parameters<typeof callInPage<Name>>[2],
+    args: Parameters<typeof callInPage<Name>>[2],
     schema: z.ZodType<Answer> | null,
   ): Promise<Answer | null> {
     const { world, deadlines } = this.page;
-    const asked = callInPage(world, name, given);
-    const answer = await orElse(asked, { ms: READ_MAX_MS }, null);
+    const reading = callInPage(world, name, args);
+    const answer = await orElse(reading, { ms: READ_MAX_MS }, null);
     deadlines.signal.throwIfAborted();
     return schema?.safeParse(answer).data ?? null;
   }

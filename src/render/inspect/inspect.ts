@@ -20,13 +20,13 @@ const THREAD_MEMORY_MB = 512;
  */
 export async function inspect(
   session: PageSession,
-  how: { timeoutMs: number; worker: MarkdownWorker },
+  options: { timeoutMs: number; worker: MarkdownWorker },
 ): Promise<Inspection> {
-  const deadline = monotonicNow() + how.timeoutMs;
+  const deadline = monotonicNow() + options.timeoutMs;
   const page = boundedPage(session, deadline);
   const { text, ...source } = await page.call('source.read');
   const [markdown, accessibleTree] = await Promise.all([
-    how.worker.convert(source, Math.max(1, deadline - monotonicNow())),
+    options.worker.convert(source, Math.max(1, deadline - monotonicNow())),
     outline(session, page, deadline),
   ]);
   return { markdown: cutText(markdown ?? text), accessibleTree: cutText(accessibleTree) };

@@ -56,8 +56,8 @@ export function toMarkdown({ html, url, title, isPart = false }: MarkdownSource)
   const body = document.body ?? document.documentElement;
   const wholeText = textLength(body);
   // Readability modifies the document, so it gets its own copy.
-  const how = { serializer: (node: Node) => node, charThreshold: 200, keepClasses: true };
-  const article = new Readability<Node>(keepMain(parse(html)), how).parse();
+  const options = { serializer: (node: Node) => node, charThreshold: 200, keepClasses: true };
+  const article = new Readability<Node>(keepMain(parse(html)), options).parse();
   const content = article?.content ?? null;
   const rest = withoutFrame(body);
   const isArticle =

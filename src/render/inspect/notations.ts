@@ -45,7 +45,7 @@ function digitsAt(text: string): string {
 }
 
 /** The number as JavaScript writes it. */
-function plainNumber(digits: string, how: { isMoney: boolean; language: string }): string | null {
+function plainNumber(digits: string, context: { isMoney: boolean; language: string }): string | null {
   const text = digits.replace(/[\s'’٬]/g, '').replace('٫', '.');
   const [dots, commas] = [text.split('.').length - 1, text.split(',').length - 1];
   if (dots > 0 && commas > 0) {
@@ -62,7 +62,9 @@ function plainNumber(digits: string, how: { isMoney: boolean; language: string }
   if (fraction === undefined) return text;
   if (parts.length > 2) return isGrouped(parts) ? parts.join('') : null;
   const mayGroup = fraction.length === 3 && /^[1-9]\d{0,2}$/.test(whole) && !/[\s'’٬]/.test(digits);
-  return mayGroup && (how.isMoney || mark !== decimalMarkOf(how.language)) ? whole + fraction : `${whole}.${fraction}`;
+  return mayGroup && (context.isMoney || mark !== decimalMarkOf(context.language))
+    ? whole + fraction
+    : `${whole}.${fraction}`;
 }
 
 /** Groups of three, or of two before the last, as in India. */
@@ -100,8 +102,8 @@ const MONTH_FIRST = /(?<!\p{L})(\p{L}{3,15})\.?[^\S\n](\d{1,2})(?:st|nd|rd|th)?,
  * @param language tells the names of months, and whether 3/4/2026 is in March or in April
  * @returns null if there is none, or one that can be read in several ways
  */
-export function readDate(given: string, language = ''): string | null {
-  const text = withAsciiDigits(given);
+export function readDate(written: string, language = ''): string | null {
+  const text = withAsciiDigits(written);
   if (/^\d{4}$/.test(text.trim())) return text.trim();
   const iso = ISO.exec(text);
   if (iso !== null) return isoDate(iso);
@@ -154,10 +156,10 @@ function monthNamed(name: string, language: string): number | null {
 
 function namesOf(month: number, language: string): string[] {
   const date = Date.UTC(2026, month - 1, 15);
-  const named = (how: Intl.DateTimeFormatOptions) =>
-    intl(language, (locale) => new Intl.DateTimeFormat(locale, { timeZone: 'UTC', ...how }).formatToParts(date))?.find(
-      ({ type }) => type === 'month',
-    )?.value;
+  const named = (format: Intl.DateTimeFormatOptions) =>
+    intl(language, (locale) =>
+      new Intl.DateTimeFormat(locale, { timeZone: 'UTC', ...format }).formatToParts(date),
+    )?.find(({ type }) => type === 'month')?.value;
   // Some languages inflect the name beside a day.
   return [named({ month: 'long' }), named({ month: 'long', day: 'numeric' }), named({ month: 'short' })].flatMap(
     (one) => one?.toLowerCase() ?? [],

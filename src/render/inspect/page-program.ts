@@ -15,7 +15,7 @@ export const READ_MAX_MS = 1_000;
 export async function callInPage<Name extends keyof Program>(
   world: Pick<World, 'run'>,
   name: Name,
-  given: Parameters<Program[Name]>,
+  args: Parameters<Program[Name]>,
 ): Promise<unknown> {
-  return await world.run(callIn(source, name, ...given), READ_MAX_MS);
+  return await world.run(callIn(source, name, ...args), READ_MAX_MS);
 }

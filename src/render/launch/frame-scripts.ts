@@ -11,13 +11,13 @@ const ANSWER_MAX_MS = 1_000;
  * @param source the script, which sets `stillframe` to the program's exports
  * @param name of an exported function, or of one of an exported module; its arguments must be plain data
  */
-export function callIn(source: string, name: string, ...given: readonly unknown[]): string {
-  return `(() => { ${source}\nreturn ${callOf(name, given)}; })()`;
+export function callIn(source: string, name: string, ...args: readonly unknown[]): string {
+  return `(() => { ${source}\nreturn ${callOf(name, args)}; })()`;
 }
 
 /** A call of a program that is installed in the document. */
-export function callOf(name: string, given: readonly unknown[]): string {
-  return `stillframe.${name}(${given.map((one) => JSON.stringify(one ?? null)).join(',')})`;
+export function callOf(name: string, args: readonly unknown[]): string {
+  return `stillframe.${name}(${args.map((one) => JSON.stringify(one ?? null)).join(',')})`;
 }
 
 /** The used parts of `Page.getFrameTree`. */
@@ -54,7 +54,7 @@ export async function runInFrame(cdp: CdpSession, frameId: string, expression: s
 
 /**
  * Evaluates an expression in our isolated worlds of a target's frames, as far as they answer in time.
- * @param how.root whether the target's own document is one of them
+ * @param options.root whether the target's own document is one of them
  */
 export async function runInFrames(cdp: CdpSession, expression: string, { root }: { root: boolean }): Promise<void> {
   const run = async () => {

@@ -43,17 +43,20 @@ const REFUSAL = /No usable sandbox!|SUID sandbox helper binary|Failed to move to
  * @throws SandboxMissing if the sandbox is required but not usable; the second failure if the browser does not start for
  * another reason
  */
-export async function launchSandboxed<Started>(wish: SandboxSetting, start: (mode: LaunchMode) => Promise<Started>) {
+export async function launchSandboxed<Started>(
+  requested: SandboxSetting,
+  start: (mode: LaunchMode) => Promise<Started>,
+) {
   const user = unprivilegedUser();
-  const wanted = { sandbox: wish !== false, user };
+  const wanted = { sandbox: requested !== false, user };
   try {
     return { started: await twice(wanted, start), mode: wanted, concession: null };
   } catch (error) {
     const { message } = error as Error;
-    if (wish === false ? user === null : !REFUSAL.test(message)) throw error;
-    if (wish === 'required') throw new SandboxMissing(message);
-    const mode = { sandbox: false, user: wish === false ? null : user };
-    return { started: await (wish === false ? start(mode) : twice(mode, start)), mode, concession: message };
+    if (requested === false ? user === null : !REFUSAL.test(message)) throw error;
+    if (requested === 'required') throw new SandboxMissing(message);
+    const mode = { sandbox: false, user: requested === false ? null : user };
+    return { started: await (requested === false ? start(mode) : twice(mode, start)), mode, concession: message };
   }
 }
 

@@ -115,8 +115,8 @@ export function answerLimit({
 }
 
 /** Playwright passes an expression as an argument to a function of its own. */
-function scriptsOf({ expression, arguments: given }: Record<string, unknown>): string[] {
-  const values = Array.isArray(given) ? given.map((argument: { value?: unknown }) => argument.value) : [];
+function scriptsOf({ expression, arguments: args }: Record<string, unknown>): string[] {
+  const values = Array.isArray(args) ? args.map((argument: { value?: unknown }) => argument.value) : [];
   return [expression, ...values].filter((value) => typeof value === 'string');
 }
 
@@ -129,6 +129,6 @@ export function tooLongMessage(maxBytes: number, threw: boolean): string {
 }
 
 /** Whether a command failed because its answer, or the exception that it reports, exceeded its limit. */
-export function isTooLong(error: unknown, what: 'answer' | 'exception'): boolean {
-  return error instanceof Error && error.message.includes(`the ${what} is longer than `);
+export function isTooLong(error: unknown, kind: 'answer' | 'exception'): boolean {
+  return error instanceof Error && error.message.includes(`the ${kind} is longer than `);
 }

@@ -112,13 +112,13 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   readonly #sessions = new Map<string, Session>();
 
   /**
-   * @param how.drawsOnDemand whether the browser draws only when it is told to (see FrameSource)
-   * @param how.onFailure called once if the browser must be ended
+   * @param options.drawsOnDemand whether the browser draws only when it is told to (see FrameSource)
+   * @param options.onFailure called once if the browser must be ended
    */
   constructor(
     output: Writable,
     input: Readable,
-    private readonly how: { drawsOnDemand: boolean; onFailure: () => void },
+    private readonly options: { drawsOnDemand: boolean; onFailure: () => void },
   ) {
     this.#pipe = new CdpPipe(output, input, {
       deliver: (message, bytes) =>
@@ -192,7 +192,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
         const created = this.#contextOf(id);
         created.expectedPages += 1;
         this.#contexts.set(id, created);
-        if (this.how.drawsOnDemand) message.params = { ...params, enableBeginFrameControl: true };
+        if (this.options.drawsOnDemand) message.params = { ...params, enableBeginFrameControl: true };
         return null;
       }
       case 'Target.disposeBrowserContext':
@@ -244,7 +244,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   #fail(why: string): void {
     if (this.failure !== null) return;
     this.failure = why;
-    this.how.onFailure();
+    this.options.onFailure();
   }
 
   #end(): void {

@@ -84,8 +84,8 @@ function activeRules(engines: Engines, { of, on }: Scope, { url: address, host =
   const exceptions = hidingExceptions(engines, on, site);
   return of.map((category) => {
     const engine = engines[category];
-    const how = { getRulesFromHostname: host, getRulesFromDOM: features !== undefined };
-    const { matches, allowGenericHides } = engine.matchCosmeticFilters({ ...site, ...features, ...how });
+    const scope = { getRulesFromHostname: host, getRulesFromDOM: features !== undefined };
+    const { matches, allowGenericHides } = engine.matchCosmeticFilters({ ...site, ...features, ...scope });
     const rules = matches.flatMap(({ filter, exception }) =>
       filter !== undefined && exception === undefined && exceptions.allow(filter) ? [filter] : [],
     );

@@ -25,9 +25,9 @@ const SWITCH_OF = {
 } as const;
 
 /** The categories that a capture blocks. Lists do not say of which kind a popup is, so they apply only to all kinds. */
-export function switchedOn(given: Pick<CaptureOptions, (typeof SWITCH_OF)[Category]>): Category[] {
+export function switchedOn(options: Pick<CaptureOptions, (typeof SWITCH_OF)[Category]>): Category[] {
   return CATEGORIES.filter((category) =>
-    category === 'popups' ? given.blockPopups.length === POPUP_KINDS.length : given[SWITCH_OF[category]],
+    category === 'popups' ? options.blockPopups.length === POPUP_KINDS.length : options[SWITCH_OF[category]],
   );
 }
 

@@ -108,6 +108,6 @@ function checksums(text: string): string[] {
 }
 
 if (parentPort !== null) {
-  const { name, given } = workerData as { name: keyof Jobs; given: never[] };
-  parentPort.postMessage((JOBS[name] as (...all: never[]) => unknown)(...given));
+  const { name, given: args } = workerData as { name: keyof Jobs; given: never[] };
+  parentPort.postMessage((JOBS[name] as (...all: never[]) => unknown)(...args));
 }

@@ -98,11 +98,11 @@ export class ListThread {
   async run<Name extends keyof Jobs>(
     stop: AbortSignal,
     name: Name,
-    ...given: Parameters<Jobs[Name]>
+    ...args: Parameters<Jobs[Name]>
   ): Promise<ReturnType<Jobs[Name]>> {
     stop.throwIfAborted();
     const tooLong = timeLimit(this.maxMs);
-    const worker = new Worker(this.file, { workerData: { name, given } });
+    const worker = new Worker(this.file, { workerData: { name, given: args } });
     AbortSignal.any([stop, tooLong]).addEventListener('abort', () => void worker.terminate(), { once: true });
     try {
       return await new Promise((resolve, reject) => {

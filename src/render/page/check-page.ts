@@ -116,13 +116,13 @@ export function refusedBy(status: number, vendor: string | null): CaptureError {
 /** The error for a target that refuses the visitor. */
 function blockedByTarget(status: number | null, vendor: string | null): CaptureError {
   const by = vendor === null ? '' : ` (${vendor})`;
-  const how =
+  const response =
     status === null || status < 400
       ? 'shows a bot check instead of the page'
       : `blocks the visitor with HTTP status ${status}`;
   return new CaptureError({
     code: 'blocked_by_target',
-    message: `The target ${how}${by}.`,
+    message: `The target ${response}${by}.`,
     details: { ...(status === null ? {} : { status }), ...(vendor === null ? {} : { vendor }) },
   });
 }
@@ -223,9 +223,9 @@ export async function checkPage(page: OpenPage, shown: DocumentState, options: C
 async function checkAll(page: OpenPage, shown: DocumentState, options: CaptureOptions): Promise<void> {
   const { world, deadlines, tolerance } = page;
   const ms = Math.max(ANSWER_MIN_MS, deadlines.leftMs());
-  const answer: Ask = (asked) => deadlines.within(asked, ms);
-  const answerInTime = async <T>(asked: Promise<T>): Promise<T> => {
-    const answered = await answer(asked);
+  const answer: Ask = (question) => deadlines.within(question, ms);
+  const answerInTime = async <T>(question: Promise<T>): Promise<T> => {
+    const answered = await answer(question);
     if (answered === TIMED_OUT) throw tooBusy(deadlines.timeout);
     return answered;
   };
@@ -259,7 +259,7 @@ async function checkAll(page: OpenPage, shown: DocumentState, options: CaptureOp
   await tolerated(refuseText(options, found));
 }
 
-type Ask = <T>(asked: Promise<T>) => Promise<T | typeof TIMED_OUT>;
+type Ask = <T>(question: Promise<T>) => Promise<T | typeof TIMED_OUT>;
 
 /**
  * Fails invalid XML, which the browser shows as an error page, and images that cannot be decoded (decisions.md, Capture
@@ -276,8 +276,8 @@ async function refuseUnreadable(world: OpenPage['world'], type: string, answer: 
   }
 }
 
-function unreadable(what: string, details: Record<string, string>): CaptureError {
-  return navigationFailed(`The target is ${what}`, { details });
+function unreadable(problem: string, details: Record<string, string>): CaptureError {
+  return navigationFailed(`The target is ${problem}`, { details });
 }
 
 function tooBusy(timeout: number): CaptureError {
@@ -291,8 +291,8 @@ function tooBusy(timeout: number): CaptureError {
 /** Implements `fail_if_incomplete`: the detector of `wait_for_content`, plus images in the viewport and fonts that are pending. */
 async function refuseIncomplete(world: OpenPage['world'], answer: Ask): Promise<void> {
   const look = await answer(world.call('content.inspect'));
-  const seen = look === TIMED_OUT ? 'a page too busy to answer' : (look.seen ?? look.unfinished);
-  if (seen !== null) throw incomplete('fail_if_incomplete', `the page shows ${seen}`, { seen });
+  const unfinished = look === TIMED_OUT ? 'a page too busy to answer' : (look.seen ?? look.unfinished);
+  if (unfinished !== null) throw incomplete('fail_if_incomplete', `the page shows ${unfinished}`, { seen: unfinished });
 }
 
 /** How many failed requests an error names. */
@@ -301,10 +301,10 @@ const FAILED_NAMED_MAX = 20;
 /** Implements `fail_if_resources_fail`. @throws CaptureError render_incomplete that lists what failed */
 async function refuseFailedResources(
   { network }: OpenPage,
-  { failIfResourcesFail: asked }: CaptureOptions,
+  { failIfResourcesFail: patterns }: CaptureOptions,
 ): Promise<void> {
-  if (asked === false) return;
-  const { kinds, hosts } = asked === true ? {} : asked;
+  if (patterns === false) return;
+  const { kinds, hosts } = patterns === true ? {} : patterns;
   const isAsked = ({ kind, url }: FailedRequest) => {
     if (kinds !== undefined && !(kinds as string[]).includes(kind)) return false;
     const host = readUrl(url)?.hostname ?? '';
@@ -319,8 +319,9 @@ async function refuseFailedResources(
     ...(typeof why === 'number' ? { status: why } : { error: why }),
   }));
   const more = found.length === 1 ? '' : ` and ${found.length - 1} more`;
-  const what = typeof first.why === 'number' ? `was answered with HTTP status ${first.why}` : `failed (${first.why})`;
-  throw incomplete('fail_if_resources_fail', `${first.kind} ${failed[0]?.url} ${what}${more}`, {
+  const failure =
+    typeof first.why === 'number' ? `was answered with HTTP status ${first.why}` : `failed (${first.why})`;
+  throw incomplete('fail_if_resources_fail', `${first.kind} ${failed[0]?.url} ${failure}${more}`, {
     failed,
     count: found.length,
   });
@@ -331,17 +332,17 @@ async function refuseConsoleErrors(errors: PageFacts['console_errors']): Promise
   const [first] = errors;
   if (first === undefined) return;
   const more = errors.length === 1 ? '' : ` (and ${errors.length - 1} more)`;
-  const how = first.uncaught === true ? 'a script of the page failed with' : 'the page logged the error';
-  throw incomplete('fail_if_console_errors', `${how} "${first.text}"${more}`, { errors });
+  const source = first.uncaught === true ? 'a script of the page failed with' : 'the page logged the error';
+  throw incomplete('fail_if_console_errors', `${source} "${first.text}"${more}`, { errors });
 }
 
 /** Implements `fail_if_font_missing`. */
 async function refuseMissingFonts(world: OpenPage['world'], answer: Ask): Promise<void> {
   const found = await answer(world.call('fonts.missing'));
-  const said = found === TIMED_OUT ? null : sayMissingFonts(found);
-  if (found === TIMED_OUT || said === null) return;
+  const sentence = found === TIMED_OUT ? null : sayMissingFonts(found);
+  if (found === TIMED_OUT || sentence === null) return;
   const { families, boxes } = found;
-  throw incomplete('fail_if_font_missing', said, {
+  throw incomplete('fail_if_font_missing', sentence, {
     missing: families
       .slice(0, FONTS_NAMED_MAX)
       .map(({ family, share }) => ({ family, share: Number(share.toFixed(3)) })),
@@ -411,7 +412,7 @@ export async function recognizeWall(
     bareness: BARE,
   });
   const rendered = new Map(found);
-  const saying = `${title}\n${text}`;
+  const sentence = `${title}\n${text}`;
   // A challenge may have a success status that ordinary pages do not have.
   const refuses = status === 202 || status >= 400;
   const hasHeader = (sign = '') => {
@@ -426,8 +427,8 @@ export async function recognizeWall(
     if (signs.path !== undefined && readUrl(url)?.pathname.includes(signs.path)) return true;
     const hasPart = rendered.has(signs.part ?? '');
     if (hasPart && text === '') return true;
-    if ((hasPart || rendered.get(signs.captcha ?? '') === true) && signs.asks?.test(saying)) return true;
-    return (refuses || hasPart || hasHeader(signs.siteHeader)) && signs.words?.test(saying) === true;
+    if ((hasPart || rendered.get(signs.captcha ?? '') === true) && signs.asks?.test(sentence)) return true;
+    return (refuses || hasPart || hasHeader(signs.siteHeader)) && signs.words?.test(sentence) === true;
   };
   return WALL_SIGNS.find(isWall)?.vendor ?? null;
 }
@@ -452,8 +453,8 @@ const CHECK_EVERY_MS = 250;
 /**
  * Fails a blank page, after waiting while the network is busy or a script may wait for a timer. Pixels decide only if the
  * document looks empty or cannot tell (frames, video). A white overlay may disappear, and a page that hides itself is shown.
- * @param how.ms time limit of each check
- * @param how.mayBeCovered whether a remaining overlay is accepted, because the picture shows more than the viewport, or is
+ * @param options.ms time limit of each check
+ * @param options.mayBeCovered whether a remaining overlay is accepted, because the picture shows more than the viewport, or is
  * checked itself (`refuseWhite`)
  * @throws CaptureError render_incomplete with `details.check: "blank"`, DocumentReplaced
  */
@@ -513,10 +514,10 @@ export function blank(message: string, seen: 'nothing' | 'white'): CaptureError 
 }
 
 /** The error for a check of the request that does not hold. */
-export function incomplete(check: string, what: string, details: Record<string, unknown>): CaptureError {
+export function incomplete(check: string, problem: string, details: Record<string, unknown>): CaptureError {
   return new CaptureError({
     code: 'render_incomplete',
-    message: `\`${check}\`: ${what}.`,
+    message: `\`${check}\`: ${problem}.`,
     details: { check, ...details },
   });
 }

@@ -26,7 +26,7 @@ export interface PdfDrawing {
   wasm: URL;
 }
 
-export interface FileHow {
+export interface FileContext {
   drawing: PdfDrawing;
   /** Runs the work when it is its turn. */
   inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
@@ -48,13 +48,13 @@ export function isShownFile(error: unknown, options: CaptureOptions): boolean {
  * Navigates to the target again, and shows it as a page: the pages of a PDF below each other, or a picture that is meant to be saved.
  * @throws CaptureError as `navigateToTarget`
  */
-export async function navigateToFile(page: OpenPage, options: CaptureOptions, how: FileHow): Promise<void> {
+export async function navigateToFile(page: OpenPage, options: CaptureOptions, context: FileContext): Promise<void> {
   const { session } = page;
   const cdp = await session.context.newCDPSession(session.page);
   let failure: unknown = null;
   cdp.on('Fetch.requestPaused', (paused) => {
     const { requestId } = paused;
-    answer(cdp, paused, { page, options, how }).catch((error: unknown) => {
+    answer(cdp, paused, { page, options, context }).catch((error: unknown) => {
       failure ??= error;
       cdp.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }).catch(() => undefined);
     });
@@ -81,14 +81,14 @@ type Session = Awaited<ReturnType<OpenPage['session']['context']['newCDPSession'
 async function answer(
   cdp: Session,
   { requestId, frameId, request, responseStatusCode: status = 0, responseHeaders = [] }: Paused,
-  { page, options, how }: { page: OpenPage; options: CaptureOptions; how: FileHow },
+  { page, options, context }: { page: OpenPage; options: CaptureOptions; context: FileContext },
 ): Promise<void> {
   const headers = Object.fromEntries(responseHeaders.map(({ name, value }) => [name.toLowerCase(), value]));
   const type = typeOf(headers);
   if (frameId !== page.session.mainFrameId || status !== 200) await cdp.send('Fetch.continueRequest', { requestId });
   else if (isPdf(type, request.url)) {
     const content = await readBody(cdp, requestId);
-    const drawn = await how.inTurn(() => drawPdf(page, { content, options, how }));
+    const drawn = await context.inTurn(() => drawPdf(page, { content, options, context }));
     const name = decodeURIComponentSafely(new URL(request.url).pathname.split('/').at(-1) ?? '');
     await cdp.send('Fetch.fulfillRequest', {
       requestId,
@@ -126,20 +126,20 @@ async function readBody(cdp: Session, requestId: string): Promise<Buffer> {
 
 async function drawPdf(
   { deadlines }: OpenPage,
-  { content, options, how }: { content: Buffer; options: CaptureOptions; how: FileHow },
+  { content, options, context }: { content: Buffer; options: CaptureOptions; context: FileContext },
 ): Promise<PdfPagePicture[]> {
   const { width, height, deviceScaleFactor: density } = options.view;
   const ranges = options.filePages === null ? null : readPageRanges(options.filePages);
   const task: PdfPagesTask = {
     content,
-    wasm: how.drawing.wasm.href,
+    wasm: context.drawing.wasm.href,
     ranges,
     box: { width, height, density },
     gap: GAP_PX,
-    all: how.all,
+    all: context.all,
   };
   return await runInThread<PdfPagePicture[]>({
-    file: how.drawing.thread,
+    file: context.drawing.thread,
     task,
     memoryMb: THREAD_MEMORY_MB,
     timeoutMs: Math.max(1, deadlines.budgetEndsAt - monotonicNow()),

@@ -15,17 +15,17 @@ import type { OpenPage } from './open-page.js';
 
 /**
  * Evaluates an expression in a frame's main world.
- * @param how.schema must limit the length of each string
+ * @param options.schema must limit the length of each string
  * @throws Error if the frame goes away, or its answer is late, too long or does not match the schema
  */
 export async function askMainWorld<Answer>(
   frame: Frame,
   expression: string,
-  how: { schema: z.ZodType<Answer>; timeoutMs: number },
+  limits: { schema: z.ZodType<Answer>; timeoutMs: number },
 ): Promise<Answer> {
-  const asked: Promise<unknown> = frame.evaluate(`${MAIN_WORLD_MARK} ${expression}`);
-  const late = () => new Error(`the page did not answer within ${how.timeoutMs} ms`);
-  return how.schema.parse(await orLate(asked, { ms: how.timeoutMs }, late));
+  const answer: Promise<unknown> = frame.evaluate(`${MAIN_WORLD_MARK} ${expression}`);
+  const late = () => new Error(`the page did not answer within ${limits.timeoutMs} ms`);
+  return limits.schema.parse(await orLate(answer, { ms: limits.timeoutMs }, late));
 }
 
 type AskedPage = Pick<OpenPage, 'session' | 'deadlines'>;
@@ -125,8 +125,8 @@ export async function pickElement(page: AskedPage, code: string): Promise<void> 
   const event = `stillframe-${randomUUID()}`;
   await page.session.world.call('element.awaitPick', code, event);
   const chosen = `(async (found) => typeof found === 'function' ? found() : found)(\n${code}\n)`;
-  const tell = `(element) => element?.dispatchEvent?.(new Event('${event}', { bubbles: true, composed: true }))`;
-  await isTrue(page, `${chosen}.then(${tell})`, 'selector_function');
+  const dispatch = `(element) => element?.dispatchEvent?.(new Event('${event}', { bubbles: true, composed: true }))`;
+  await isTrue(page, `${chosen}.then(${dispatch})`, 'selector_function');
 }
 
 const GUARD =

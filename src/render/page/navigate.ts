@@ -328,10 +328,10 @@ function notReached({ network, main, deadlines }: OpenPage, state: WaitUntil): C
   const loaded = main.current?.loaded === true;
   const newest = state === 'networkidle' && inFlight.length === 0 && loaded ? network.newest : null;
   const pending = newest === null ? inFlight : [newest];
-  const what = newest === null ? describePending(pending) : describeRestless(newest);
+  const cause = newest === null ? describePending(pending) : describeRestless(newest);
   return new CaptureError({
     code: 'render_timeout',
-    message: `\`wait_until: ${state}\` was not reached within \`timeout\` (${deadlines.timeout} ms): ${what}. ${advise(main.current, state)}`,
+    message: `\`wait_until: ${state}\` was not reached within \`timeout\` (${deadlines.timeout} ms): ${cause}. ${advise(main.current, state)}`,
     details: { waited_for: state, pending: groupPending(pending) },
   });
 }

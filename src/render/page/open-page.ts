@@ -27,7 +27,7 @@ export interface OpenPage {
   /** Whether the page's clock keeps to real time. */
   realTime: boolean;
   /** Whether the page is told of a new size when it is expanded, which makes some pages load anew. */
-  tellsSize: boolean;
+  reportsSize: boolean;
   /** Whether the last wait for an idle page ended with its time. */
   isOutOfTime: boolean;
   /** Whether the page's time passes only when its clock is run. */
@@ -58,7 +58,7 @@ export function openPage(
     world: session.world,
     tolerance: new Tolerance(options),
     realTime: options.realTime,
-    tellsSize: true,
+    reportsSize: true,
     isOutOfTime: false,
     held: options.animate !== null,
     debug,
@@ -69,7 +69,7 @@ export function openPage(
 /**
  * Dismisses dialogs (decisions.md, Capture semantics). The context blocks popups, downloads, permissions and the like.
  * Dialogs beyond the first are delayed, since dismissing endless ones took two fifths of the server's thread.
- * @param how.leaves whether the question if the page may be left is answered with yes, as steps need it
+ * @param options.leaves whether the question if the page may be left is answered with yes, as steps need it
  */
 export function dismissDialogs(session: Pick<PageSession, 'page'>, { leaves = false } = {}): void {
   let opened = 0;

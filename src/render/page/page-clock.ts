@@ -110,9 +110,9 @@ export async function advanceFrame(page: TimedPage, ms: number, frames: ChildFra
 
 /**
  * Lets `ms` of the page's time pass.
- * @param how.realMs limits the real time that this takes
- * @param how.sliceMs the page's time between two checks of its requests; default 100
- * @param how.holds false if neither requests in flight nor the renderer's work hold the clock
+ * @param options.realMs limits the real time that this takes
+ * @param options.sliceMs the page's time between two checks of its requests; default 100
+ * @param options.holds false if neither requests in flight nor the renderer's work hold the clock
  * @throws DocumentReplaced if the document is replaced meanwhile
  */
 export async function advanceTime(
@@ -138,14 +138,14 @@ export async function advanceTime(
   let drawnAt = Number.NEGATIVE_INFINITY;
   let handledInRow = 0;
   while (run.aheadMs + run.realTimeMs < ms && !over.aborted) {
-    const asked = monotonicNow();
+    const startedAt = monotonicNow();
     const holding = holds && network.isHolding() ? groupPending(network.pending().slice(0, PENDING_MAX)) : [];
     if (holds) await deadlines.orEnd(network.answered(over));
     // Real time passes on the page's clock as well.
     const began = monotonicNow();
     const aheadBefore = run.aheadMs;
-    const wasHeld = began - asked > HELD_MS;
-    run.heldMs += began - asked;
+    const wasHeld = began - startedAt > HELD_MS;
+    run.heldMs += began - startedAt;
     if (wasHeld) page.clock.addHolders(holding);
     const leftMs = ms - run.aheadMs - run.realTimeMs;
     const talk = page.session.clockEvent === null || page.realTime ? 'off' : network.realTimeReason();
@@ -255,13 +255,13 @@ export async function stopPage(
 /** Stops the scripts of a page and its frames, which are laid out as before, although they can run no scripts any more. */
 export async function stopScripts(
   { cdp, page, world, runInFrames: runInOthers }: PageSession,
-  how: { isPrinted: boolean },
+  options: { isPrinted: boolean },
 ): Promise<void> {
   // Must precede the stop, after which our own timers do not run either.
   await world.call('readiness.allDecoded');
-  const keep = callIn(scriptingSource, 'keep', how);
+  const keep = callIn(scriptingSource, 'keep', options);
   const inFrames = page.frames().length > 1 ? [runInOthers(keep), runInFrames(cdp, keep, { root: false })] : [];
-  await Promise.all([world.call('scripting.keep', how), ...inFrames]);
+  await Promise.all([world.call('scripting.keep', options), ...inFrames]);
   await cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
 }
 
@@ -493,8 +493,8 @@ export async function waitForContent(page: OpenPage): Promise<void> {
   let most: number | null = null;
   while (deadlines.leftMs() > RESERVE_MS) {
     const shown = main.current;
-    const asked = deadlines.within(world.call('content.inspect'), deadlines.leftMs() - RESERVE_MS);
-    const look = await unlessGone(asked);
+    const inspecting = deadlines.within(world.call('content.inspect'), deadlines.leftMs() - RESERVE_MS);
+    const look = await unlessGone(inspecting);
     if (!network.isIdle()) busyAt = time;
     if (look === null || look === TIMED_OUT || main.current !== shown) most = null;
     else {
@@ -523,8 +523,8 @@ export async function waitForContent(page: OpenPage): Promise<void> {
 export async function waitForSelector({ main, world, deadlines }: OpenPage, selector: string): Promise<void> {
   for (;;) {
     const before = main.current;
-    const seen = unlessGone(world.call('element.untilVisible', selector).then(() => true));
-    const visible = await deadlines.withinBudget(seen);
+    const appears = unlessGone(world.call('element.untilVisible', selector).then(() => true));
+    const visible = await deadlines.withinBudget(appears);
     if (visible === true) return;
     const moved = main.until(() => main.current !== before);
     if (visible === TIMED_OUT || (await deadlines.withinBudget(moved)) === TIMED_OUT) break;

@@ -64,8 +64,8 @@ export async function takeAnimation(
   const frames = await store.frames(animate.duration);
   const taken = performance.now();
   const { width, height } = frames;
-  const how = { ...animate, quality: options.quality, ffmpeg, deadline, dir: store.folder, signal };
-  const content = await encodes.run(width * height * frames.shown.length, () => encodeAnimation(frames, how));
+  const encoding = { ...animate, quality: options.quality, ffmpeg, deadline, dir: store.folder, signal };
+  const content = await encodes.run(width * height * frames.shown.length, () => encodeAnimation(frames, encoding));
   const metrics = await page.send('Page.getLayoutMetrics');
   timed.debug?.note({ step: 'animation', frames: frameCount(animate), distinct: frames.shown.length, ...region });
   return {

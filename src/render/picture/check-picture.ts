@@ -20,10 +20,13 @@ export async function checkPicture(page: OpenPage, picture: Picture, options: Ca
   const mayBeWhite =
     options.document === 'html' || options.format === 'pdf' || options.format === 'mp4' || picture.isMoving === true;
   if (!mayBeWhite && showsAll) await refuseWhite(picture, isDrawn).catch((error: unknown) => tolerance.orThrow(error));
-  const atLeast = (check: string, required: number | null, seen: number, unit: string) => {
-    if (required === null || seen >= required) return;
+  const atLeast = (check: string, required: number | null, actual: number, unit: string) => {
+    if (required === null || actual >= required) return;
     tolerance.orThrow(
-      incomplete(check, `the picture is ${seen} ${unit}, but at least ${required} were requested`, { required, seen }),
+      incomplete(check, `the picture is ${actual} ${unit}, but at least ${required} were requested`, {
+        required,
+        seen: actual,
+      }),
     );
   };
   atLeast('min_capture_height', options.minCaptureHeight, picture.height, 'px high');

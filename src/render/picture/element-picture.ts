@@ -42,21 +42,21 @@ export async function arrangeElement(
 /**
  * Scrolls to an element and through it, so that its lazy content loads, then waits until the page is idle. An element in
  * view costs two frames. A missing element is reported later, by `arrangeElement`.
- * @param how.index the number of visible matches before the element
+ * @param options.index the number of visible matches before the element
  * @throws CaptureError `render_timeout` when the page stops responding, `render_crashed`, `navigation_failed`
  */
 export async function scrollToElement(
   timed: TimedPage,
   options: Pick<CaptureOptions, ElementField>,
-  how: ScrollOptions & { index?: number },
+  scrolling: ScrollOptions & { index?: number },
 ): Promise<void> {
-  const page = boundedPage(timed.session, how.deadline + END_WAIT_MS);
+  const page = boundedPage(timed.session, scrolling.deadline + END_WAIT_MS);
   const { selector, selectorFunction: code } = options;
   if (selector === null) return;
   if (code !== null) await pickElement(timed, code);
   const before = await page.call('scroll.measure');
   const since = performance.now();
-  const find = () => page.call('element.mark', selector, whichOf(options, how.index));
+  const find = () => page.call('element.mark', selector, whichOf(options, scrolling.index));
   let sighting = await find();
   if ('problem' in sighting && sighting.problem === 'not_visible' && (await page.call('element.approach', selector))) {
     await waitForReaction(timed, since, { ms: SHOWN_MS });
@@ -68,7 +68,7 @@ export async function scrollToElement(
       .scrollIntoViewIfNeeded({ timeout: FIND_MAX_MS })
       .catch(() => undefined);
     await waitForReaction(timed, since);
-    return await how.waitForIdle();
+    return await scrolling.waitForIdle();
   }
   if (!('box' in sighting)) return;
   const { bottom } = sighting.box;
@@ -82,10 +82,14 @@ export async function scrollToElement(
     await waitForReaction(timed, stepped);
   };
   // Its parts may be shown only in the middle of the view.
-  for (let at = scrollY; !isSeen && at + viewHeight < bottom && monotonicNow() < how.deadline; at += viewHeight / 2)
+  for (
+    let at = scrollY;
+    !isSeen && at + viewHeight < bottom && monotonicNow() < scrolling.deadline;
+    at += viewHeight / 2
+  )
     await step(at + viewHeight / 2);
   if (!isSeen) await step(scrollY);
-  await how.waitForIdle();
+  await scrolling.waitForIdle();
 }
 
 /** Adds `padding` CSS px around the box, within the page. */
@@ -133,12 +137,12 @@ export async function findElement(
     'judged' in sighting && sighting.judged < matches
       ? `none of the first ${sighting.judged} was visible`
       : 'none was visible';
-  const seen = problem === 'not_found' ? 'No element matched.' : `${matches} elements matched, ${judged}.`;
+  const matched = problem === 'not_found' ? 'No element matched.' : `${matches} elements matched, ${judged}.`;
   throw new CaptureError({
     code: 'render_incomplete',
     message: isForeign
       ? `The element of \`${field}\` was not visible in the frame of another origin. Select the frame itself, or capture its address; \`delay\` may help.`
-      : `The element of \`${field}\` was not visible. ${seen} \`wait_for_selector\` or \`delay\` may help.`,
+      : `The element of \`${field}\` was not visible. ${matched} \`wait_for_selector\` or \`delay\` may help.`,
     retriable: !isForeign,
     details,
   });

@@ -69,27 +69,27 @@ export interface ScrollOptions {
 export async function scrollThrough(
   timed: TimedPage,
   options: CaptureOptions,
-  how: ScrollOptions,
+  limits: ScrollOptions,
 ): Promise<ScrollReport> {
-  const page = boundedPage(timed.session, how.deadline + LAST_STEP_MS);
-  const first = boundedPage(timed.session, how.respondsBy ?? how.deadline);
-  const expanding = { wide: options.fullWidth, tellsSize: timed.tellsSize };
+  const page = boundedPage(timed.session, limits.deadline + LAST_STEP_MS);
+  const first = boundedPage(timed.session, limits.respondsBy ?? limits.deadline);
+  const expanding = { wide: options.fullWidth, reportsSize: timed.reportsSize };
   const cut = await first.call('scrollers.expandAll', expanding);
   const lacksContent = await expandFrames(timed, page, expanding);
   const start = { ...(await first.call('scroll.measure')), wholeHeight: await first.call('scroll.wholeHeight') };
   const isStill = options.fullPageScrollDelay === null && (await page.call('scroll.isStill'));
   const { steps, seen, isLate } = isStill
     ? { steps: 0, seen: start.pageHeight, isLate: false }
-    : await scrollDown(timed, page, { options, start, deadline: how.deadline });
-  const inTime = () => boundedPage(timed.session, Math.max(how.deadline, monotonicNow()) + LAST_STEP_MS);
+    : await scrollDown(timed, page, { options, start, deadline: limits.deadline });
+  const inTime = () => boundedPage(timed.session, Math.max(limits.deadline, monotonicNow()) + LAST_STEP_MS);
   if (steps > 0) {
     const back = inTime();
     for (const to of await back.call('looks.unseenAt'))
-      if (monotonicNow() < how.deadline) await stepTo(timed, page, { to, options });
+      if (monotonicNow() < limits.deadline) await stepTo(timed, page, { to, options });
     await stepTo(timed, back, { to: 0, options });
   }
   // A page that draws for ever has had its wait.
-  if (steps > 0 || start.pageHeight > start.viewHeight + 1) await how.waitForIdle();
+  if (steps > 0 || start.pageHeight > start.viewHeight + 1) await limits.waitForIdle();
   const { pageHeight } = await inTime().call('scroll.measure');
   const limit = heightLimit(pageHeight, { start, options });
   if (isLate && seen < Math.min(pageHeight, limit))
@@ -104,10 +104,14 @@ export async function scrollThrough(
  * Expands the frames that fill a page, whatever their origin.
  * @returns whether one of them has content that it does not show
  */
-async function expandFrames({ session, deadlines }: TimedPage, page: BoundedPage, how: Expanding): Promise<boolean> {
+async function expandFrames(
+  { session, deadlines }: TimedPage,
+  page: BoundedPage,
+  expanding: Expanding,
+): Promise<boolean> {
   const places = await page.call('scrollers.fillingFrames');
   if (places.length === 0) return false;
-  const expression = callOnce('scrollers.expandInFrame', places, how);
+  const expression = callOnce('scrollers.expandInFrame', places, expanding);
   const answers = (await frameIds(session.cdp)).slice(1, 1 + FRAMES_MAX).map(async (id) => {
     const answer = await deadlines.within(runInFrame(session.cdp, id, expression), FRAME_MAX_MS);
     return answer === TIMED_OUT ? null : (answer as Answer<'scrollers.expandInFrame'>);
@@ -140,8 +144,8 @@ export function capturedHeight(
 /**
  * Lets the page react to a scroll.
  * @param since when the scroll began, by `performance.now`
- * @param how.mostMs the longest wait for what it loads
- * @param how.ms of the page's time
+ * @param options.mostMs the longest wait for what it loads
+ * @param options.ms of the page's time
  */
 export async function waitForReaction(
   timed: TimedPage,
@@ -259,10 +263,10 @@ export async function arrangeFullPage(
   });
   const { viewHeight, pageHeight } = region.page;
   const { top, bottom } = region.box;
-  const how = bySections
+  const arrangement = bySections
     ? { keep: 'page' as const, down: Math.max(0, bottom - viewHeight) }
     : { keep: 'view' as const, down: 0 };
-  const { apart, isAll } = await arrangeParts(order, region, how);
+  const { apart, isAll } = await arrangeParts(order, region, arrangement);
   const hidesPart = (await page.call('transformedContent.hidesPart')) || (await page.call('scrollers.hidesContent'));
   const lacksContent = !isAll || hidesPart || scroll.lacksContent;
   const isShorter = bottom - top < pageHeight - 0.5;
@@ -287,15 +291,15 @@ type Keep = 'page' | 'view' | 'none';
 export async function arrangeParts(
   order: PictureOrder,
   { page: { scrollY: home }, box }: Region,
-  how: { keep: Keep; down: number },
+  arrangement: { keep: Keep; down: number },
 ) {
   const { page, debug } = order;
   await page.call('looks.keepMissing');
-  await page.call('pin.place', { first: true, ...how });
+  await page.call('pin.place', { first: true, ...arrangement });
   debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
   const { pageRanges, isAll } = await page.call('virtualized.missingRanges');
   const ranges = pageRanges.filter(({ top, bottom }) => bottom > box.top && top < box.bottom);
-  const show = (at: number) => showAt(order, how.keep, { pictureHeight: box.bottom, at });
+  const show = (at: number) => showAt(order, arrangement.keep, { pictureHeight: box.bottom, at });
   return { apart: ranges.length === 0 ? undefined : { ranges, home, showAt: show }, isAll };
 }
 

@@ -18,9 +18,9 @@ const QUALITY = 90;
  * Takes the pictures with the page laid out in this view, as on paper, and shows them in place of the elements. What there is no time or
  * room for is printed as the browser prints it.
  */
-export async function showPictures(order: PictureOrder, view: View, given: { backgrounds: boolean }): Promise<void> {
+export async function showPictures(order: PictureOrder, view: View, options: { backgrounds: boolean }): Promise<void> {
   const { page, deadline } = order;
-  const count = await page.call('paperPictures.find', given);
+  const count = await page.call('paperPictures.find', options);
   if (count === 0) return;
   const until = Math.min(monotonicNow() + ALL_MS, monotonicNow() + (deadline - monotonicNow()) / 2);
   const pictures: { content: string; density: number }[] = [];

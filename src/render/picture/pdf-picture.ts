@@ -73,8 +73,8 @@ function edit(
   content: Buffer,
   edits: PdfEdits,
 ): Promise<PdfFile> {
-  const how = { timeoutMs: Math.max(1, deadline - monotonicNow()), signal: deadlines.signal };
-  return encodes.run(content.length, () => pdfs.edit(content, edits, how));
+  const limits = { timeoutMs: Math.max(1, deadline - monotonicNow()), signal: deadlines.signal };
+  return encodes.run(content.length, () => pdfs.edit(content, edits, limits));
 }
 
 /** The picture of a PDF that the browser has printed. */
@@ -113,10 +113,10 @@ async function prepareForPaper(
 ): Promise<boolean> {
   const onPaper = async <Result>(look: () => Promise<Result>): Promise<Result> => {
     await setDensity(page, { ...view, height: Math.ceil(paperHeight) }, { scale: MEASURE_SCALE });
-    const seen = await look();
+    const result = await look();
     await setDensity(page, view);
     await page.call('frames.passFrames', 1, NO_FRAME_MS);
-    return seen;
+    return result;
   };
   await page.call('print.recordQueries');
   await onPaper(() => page.call('print.keepChangedQueries'));
@@ -150,9 +150,9 @@ const POINTS_PER_CSS_PX = 72 / 96;
 
 /**
  * Makes a PDF of rendered pixels with one image per page, and as few pages as the format's largest page allows.
- * @param how.density px per CSS px
- * @param how.title the document's title; empty if it has none
- * @param how.language the document's declared language; empty if it declares none
+ * @param options.density px per CSS px
+ * @param options.title the document's title; empty if it has none
+ * @param options.language the document's declared language; empty if it declares none
  */
 async function pixelPdf(
   strips: Strips,
@@ -260,8 +260,8 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   await showPictures(order, onSheet(order, sheet, fit), { backgrounds: pdf.printBackground });
   const edits = documentEdits(pdf.place === undefined ? pdf : {}, await page.call('print.documentNames'));
   await page.call('print.keepHeadings');
-  const print: Print = (how) =>
-    printStream(page, toPrintOptions(how, fit.scale, sheet.margins)).catch((error: unknown) => {
+  const print: Print = (paper) =>
+    printStream(page, toPrintOptions(paper, fit.scale, sheet.margins)).catch((error: unknown) => {
       throw error instanceof CaptureError && error.code === 'render_timeout' ? tooLong(leftMs) : asRefusal(error, pdf);
     });
   const bare = pdf.headers === undefined ? pdf : { ...pdf, headerTemplate: null, footerTemplate: null };
@@ -292,7 +292,7 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   };
 }
 
-type Print = (how: PdfOption) => Promise<Buffer>;
+type Print = (paper: PdfOption) => Promise<Buffer>;
 
 /** How often a document is printed again for its page numbers, which may move what they count. */
 const NUMBERINGS_MAX = 3;
@@ -361,11 +361,11 @@ export function documentEdits(
     field: 'pdf.',
     metadata: { ...byPage, ...metadata },
     conformance: conformancesOf(document),
-    attachments: attachments.map(({ content = '', mime_type: mimeType, description: told = null, ...file }) => ({
+    attachments: attachments.map(({ content = '', mime_type: mimeType, description: text = null, ...file }) => ({
       ...file,
       content: Buffer.from(content, 'base64'),
       mimeType,
-      description: told,
+      description: text,
     })),
     ...(facturx === undefined ? {} : { facturx }),
     ...(password === undefined ? {} : { password }),

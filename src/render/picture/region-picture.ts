@@ -125,8 +125,8 @@ export function fitDensity(
 /**
  * Sets the viewport and density on the page session's CDP session: a capture uses the emulation of the session that requests
  * it, and ignores that of others.
- * @param how.density output pixels per CSS px
- * @param how.scale of the picture alone, so that a viewport that is only measured costs no pixels
+ * @param options.density output pixels per CSS px
+ * @param options.scale of the picture alone, so that a viewport that is only measured costs no pixels
  */
 export async function setDensity(
   page: BoundedPage,
@@ -334,7 +334,7 @@ export async function takeRegion(
 ): Promise<Picture> {
   await order.arranged?.(region.box);
   const shown = apart === undefined ? await order.page.call('pin.reveal', region.box, drawnAt(region)) : null;
-  if (shown !== null && isInView(region, { seen: shown.seen, mostPixels })) {
+  if (shown !== null && isInView(region, { visible: shown.visible, mostPixels })) {
     const part = partOf(region, region.box, shown);
     // The browser's PNG of a long page takes longer than its fast one and sharp's together.
     const final = encoding.format === 'jpeg' && part.inner === null ? finalShot(encoding) : null;
@@ -410,9 +410,9 @@ interface RowsTaken {
 export async function takeRows(
   order: PictureOrder,
   region: Region,
-  how: { store: SectionStore; apart?: RangesApart | undefined; mostPixels?: number },
+  target: { store: SectionStore; apart?: RangesApart | undefined; mostPixels?: number },
 ): Promise<RowsTaken> {
-  const { store, apart, mostPixels = BAND_PIXELS } = how;
+  const { store, apart, mostPixels = BAND_PIXELS } = target;
   const { left, right, top, bottom } = region.box;
   const { density } = region;
   const lastStart = order.deadline - BAND_MS - (right - left) * (bottom - top) * density ** 2 * ENCODE_MS_PER_PIXEL;
@@ -460,8 +460,8 @@ async function takeBand(
   let end = to;
   for (let x = left; x < right - ROUNDING; ) {
     const shown = await order.page.call('pin.reveal', { left: x, right, top: from, bottom: end }, drawnAt(region));
-    if (shots.length === 0) end = bandEnd(region, { from, to, mostPixels, seen: shown.seen });
-    const edge = Math.min(right, wholePixels(shown.seen.right, region.density));
+    if (shots.length === 0) end = bandEnd(region, { from, to, mostPixels, visible: shown.visible });
+    const edge = Math.min(right, wholePixels(shown.visible.right, region.density));
     // A page that cannot be scrolled there shows nothing of it.
     const next = edge > x + ROUNDING ? edge : right;
     const part = partOf(region, { left: x, right: next, top: from, bottom: end }, shown);
@@ -479,17 +479,17 @@ function wholePixels(edge: number, density: number): number {
 export function diagnosticsOf(
   { page, density, limited, isCut }: Region,
   taken: RowsTaken,
-  how: RegionReason,
+  reason: RegionReason,
 ): RenderDiagnostics {
   // A page that was cut earlier for another reason is not cut by the format, even if that has limited the density.
-  const byFormat = isCut || (limited && !/limit|max/.test(how.stoppedReason));
+  const byFormat = isCut || (limited && !/limit|max/.test(reason.stoppedReason));
   return {
-    algorithm: how.algorithm,
+    algorithm: reason.algorithm,
     sections: taken.count,
     deviceScaleFactor: density,
     scrollHeight: page.pageHeight,
-    stoppedReason: !taken.whole ? 'time_limit' : byFormat ? 'format_limit' : how.stoppedReason,
-    truncated: how.truncated || isCut || !taken.whole,
+    stoppedReason: !taken.whole ? 'time_limit' : byFormat ? 'format_limit' : reason.stoppedReason,
+    truncated: reason.truncated || isCut || !taken.whole,
   };
 }
 
@@ -500,12 +500,12 @@ export function diagnosticsOf(
  */
 function bandEnd(
   { box, density }: Region,
-  rows: { from: number; to: number; seen: ElementBox; mostPixels: number },
+  rows: { from: number; to: number; visible: ElementBox; mostPixels: number },
 ): number {
-  const { from, to, seen, mostPixels } = rows;
-  const width = Math.min(box.right, seen.right) - Math.max(box.left, seen.left);
+  const { from, to, visible, mostPixels } = rows;
+  const width = Math.min(box.right, visible.right) - Math.max(box.left, visible.left);
   // A page may end between two px: its view then ends with the second of them.
-  const shown = Math.max(seen.bottom, Math.round(seen.bottom * density) / density);
+  const shown = Math.max(visible.bottom, Math.round(visible.bottom * density) / density);
   const most = Math.min(shown - from, mostPixels / (Math.max(1, width) * density ** 2));
   if (to - from <= most + ROUNDING) return to;
   const step = stepOf(density);
@@ -523,17 +523,18 @@ function stepOf(density: number): number {
 }
 
 /** Whether one shot of the view shows a region. */
-function isInView(region: Region, { seen, mostPixels }: { seen: ElementBox; mostPixels: number }): boolean {
+function isInView(region: Region, { visible, mostPixels }: { visible: ElementBox; mostPixels: number }): boolean {
   const { right, top, bottom } = region.box;
   return (
-    seen.right >= right - ROUNDING && bandEnd(region, { from: top, to: bottom, seen, mostPixels }) >= bottom - ROUNDING
+    visible.right >= right - ROUNDING &&
+    bandEnd(region, { from: top, to: bottom, visible, mostPixels }) >= bottom - ROUNDING
   );
 }
 
-function partOf({ page, density }: Region, place: ElementBox, { view, seen, isBeyond }: Shown): ShotPart {
+function partOf({ page, density }: Region, place: ElementBox, { view, visible, isBeyond }: Shown): ShotPart {
   // A blur of what is behind an element lacks what is outside of the clip (puppeteer#7392). At the end of a page, the scroll
   // position may be between two px; the view is then drawn at the next one, but not the clip (Chromium 156).
-  const hasBlur = seen.top > view.top || seen.bottom < view.bottom;
+  const hasBlur = visible.top > view.top || visible.bottom < view.bottom;
   const isWhole =
     page.zoom === 1 && (hasBlur || !isWholeNumber(view.left * density) || !isWholeNumber(view.top * density));
   const { left, top, right, bottom } = isWhole ? view : place;

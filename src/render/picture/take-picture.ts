@@ -122,7 +122,11 @@ export async function stopForPictures(
 ) {
   const { world } = page;
   if (options.clip !== null && !scrolls)
-    await withinMotion(page, deadline, world.call('scrollers.expandAll', { wide: false, tellsSize: page.tellsSize }));
+    await withinMotion(
+      page,
+      deadline,
+      world.call('scrollers.expandAll', { wide: false, reportsSize: page.reportsSize }),
+    );
   if (options.animate === null) await stop(page, options, deadline);
 }
 
@@ -195,14 +199,14 @@ export async function orView(
   page: OpenPage,
   { name, options }: PictureToTake,
   taking: Promise<Picture>,
-  how: TakeHow,
+  inputs: PictureInputs,
 ): Promise<TakenPicture> {
   const tolerated: CaptureWarning[] = [];
   const picture = await taking.catch(async (error: unknown) => {
     await noting(page, { name, tolerated }, async () => page.tolerance.orThrow(naming(error, name)));
-    const scroll = options.fullPage ? how.scroll : null;
+    const scroll = options.fullPage ? inputs.scroll : null;
     const view = { ...options, selector: null, selectorUnion: null, selectorFunction: null, clip: null };
-    return await takePicture(page, view, { ...how, scroll });
+    return await takePicture(page, view, { ...inputs, scroll });
   });
   return { name, options, picture, tolerated };
 }
@@ -299,7 +303,7 @@ function naming(error: unknown, name: string | null): unknown {
   });
 }
 
-interface TakeHow extends Pick<PictureOrder, 'deadline' | 'encodes' | 'pdfs' | 'arranged' | 'index' | 'onShot'> {
+interface PictureInputs extends Pick<PictureOrder, 'deadline' | 'encodes' | 'pdfs' | 'arranged' | 'index' | 'onShot'> {
   /** The result of scrollThrough; null if the page was not scrolled through. */
   scroll: ScrollReport | null;
   /** For animated pictures. */
@@ -308,20 +312,20 @@ interface TakeHow extends Pick<PictureOrder, 'deadline' | 'encodes' | 'pdfs' | '
 
 /**
  * Takes the picture requested by the options.
- * @param how.deadline ms by `monotonicNow`
+ * @param options.deadline ms by `monotonicNow`
  * @throws CaptureError `render_incomplete` when the element is never visible, `invalid_request` for a selector that the
  * browser rejects, `render_timeout`, `render_crashed`, `navigation_failed`
  */
 export async function takePicture(
   timed: TimedPage,
   options: CaptureOptions,
-  { scroll, animation, ...how }: TakeHow,
+  { scroll, animation, ...inputs }: PictureInputs,
 ): Promise<Picture> {
   const { animate } = options;
   if (animate !== null && animation !== undefined) return takeAnimation(timed, options, { ...animation, animate });
-  const { deadline } = how;
+  const { deadline } = inputs;
   const page = boundedPage(timed.session, deadline);
-  const order: PictureOrder = { ...timed, ...how, options, page, begun: performance.now() };
+  const order: PictureOrder = { ...timed, ...inputs, options, page, begun: performance.now() };
   const { format, selector, clip, omitBackground } = options;
   if (options.document === 'html') return takeMarkup(order);
   if (format === 'pdf' && options.pdf !== null) return takePagedPdf(order, options.pdf);
@@ -346,14 +350,14 @@ export async function takePicture(
  * @param mostPixels the maximum number of pixels of one capture
  */
 export async function takeView(
-  given: PictureOrder,
+  requested: PictureOrder,
   encoding: Encoding,
   mostPixels = SHOT_MAX_PIXELS,
 ): Promise<Picture> {
-  const { page, options } = given;
+  const { page, options } = requested;
   const { density } = fitDensity(options.view, options.view.deviceScaleFactor, encoding.format);
   const view = { ...options.view, deviceScaleFactor: density };
-  const order = { ...given, options: { ...options, view } };
+  const order = { ...requested, options: { ...options, view } };
   // Otherwise Chromium changes the density for each capture and back, which computes all styles twice (bytedance/UI-TARS-desktop#551).
   await setDensity(page, view, { scale: density });
   if (view.width * view.height * density ** 2 > mostPixels) {

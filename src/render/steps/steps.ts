@@ -20,7 +20,7 @@ import { isMasked, paintMask } from '../picture/mask.js';
 import { captureShot, FAST } from '../picture/region-picture.js';
 import { refOf, resolveRef } from './element-ref.js';
 
-interface StepsHow {
+interface StepsContext {
   options: CaptureOptions;
   /** Lets a page that has just loaded settle, and removes its banners. */
   settle(): Promise<void>;
@@ -83,25 +83,25 @@ class StepProblem extends Error {
  * Carries out the steps one by one. Each waits for the navigation and the requests that it has caused.
  * @throws CaptureError of the step that failed, with its index, its action, and a picture of the page
  */
-export async function runSteps(page: OpenPage, how: StepsHow): Promise<void> {
+export async function runSteps(page: OpenPage, context: StepsContext): Promise<void> {
   const { deadlines, debug } = page;
   const typed: string[] = [];
   await page.session.allowEvaluation();
-  await how.settle();
-  for (const [index, step] of how.options.steps.entries()) {
+  await context.settle();
+  for (const [index, step] of context.options.steps.entries()) {
     const began = monotonicNow();
     try {
       const before = page.main.current;
       if (step.secret !== undefined) typed.push(step.secret);
-      await runStep(page, { step, path: `steps.${index}`, how });
-      await followEffects(page, { before, how });
+      await runStep(page, { step, path: `steps.${index}`, context });
+      await followEffects(page, { before, context });
       debug?.note({ step: 'step', index, action: step.action, tookMs: monotonicNow() - began });
     } catch (error) {
       deadlines.signal.throwIfAborted();
       const problem = problemOf(error, step);
       if (problem === null) throw error;
       debug?.note({ step: 'step', index, action: step.action, failed: problem.message });
-      if (!step.optional) throw await failed(page, { index, step, problem, typed, options: how.options });
+      if (!step.optional) throw await failed(page, { index, step, problem, typed, options: context.options });
     }
   }
 }
@@ -125,7 +125,7 @@ interface Running {
   step: Step;
   /** The field of the request, for messages. */
   path: string;
-  how: StepsHow;
+  context: StepsContext;
 }
 
 async function runStep(page: OpenPage, running: Running): Promise<void> {
@@ -150,29 +150,29 @@ async function runStep(page: OpenPage, running: Running): Promise<void> {
   await actWhileTimePasses(page, running, (signal) => ACTIONS[step.action]?.(locator, step, { signal, timeout: 0 }));
 }
 
-type ActionHow = { signal: AbortSignal; timeout: number };
-type LocatorAction = (locator: Locator, step: Step, how: ActionHow) => Promise<unknown>;
+type ActionOptions = { signal: AbortSignal; timeout: number };
+type LocatorAction = (locator: Locator, step: Step, options: ActionOptions) => Promise<unknown>;
 
 /** Navigations are followed by this program, not by Playwright, which does not see the requests of the page. */
 const ACTIONS: Partial<Record<StepAction, LocatorAction>> = {
-  click: (locator, _step, how) => locator.click({ ...how, noWaitAfter: true }),
-  hover: (locator, _step, how) => locator.hover(how),
-  type: (locator, { text, secret }, how) => type(locator, secret ?? text ?? '', how),
-  press: (locator, { key = '' }, how) => locator.press(key, { ...how, noWaitAfter: true }),
-  select: (locator, { value = '' }, how) => locator.selectOption(value, how),
-  check: (locator, { uncheck = false }, how) => locator.setChecked(!uncheck, how),
-  scroll_to: (locator, _step, how) => locator.scrollIntoViewIfNeeded(how),
+  click: (locator, _step, options) => locator.click({ ...options, noWaitAfter: true }),
+  hover: (locator, _step, options) => locator.hover(options),
+  type: (locator, { text, secret }, options) => type(locator, secret ?? text ?? '', options),
+  press: (locator, { key = '' }, options) => locator.press(key, { ...options, noWaitAfter: true }),
+  select: (locator, { value = '' }, options) => locator.selectOption(value, options),
+  check: (locator, { uncheck = false }, options) => locator.setChecked(!uncheck, options),
+  scroll_to: (locator, _step, options) => locator.scrollIntoViewIfNeeded(options),
 };
 
 /**
  * Replaces the content of a field. The last KEYS_MAX characters are typed key by key, for pages that listen to keys. A text with
  * line breaks, and a text for what has no keys, such as a date, or for a label, is put in as a whole.
  */
-async function type(locator: Locator, text: string, how: ActionHow): Promise<void> {
+async function type(locator: Locator, text: string, options: ActionOptions): Promise<void> {
   const isKeyed = !/\p{Cc}/u.test(text) && (await locator.and(locator.page().locator(KEYED)).count()) > 0;
   const keys = isKeyed ? [...text].slice(-KEYS_MAX).join('') : '';
-  await locator.fill(text.slice(0, text.length - keys.length), how);
-  if (keys !== '') await locator.pressSequentially(keys, how);
+  await locator.fill(text.slice(0, text.length - keys.length), options);
+  if (keys !== '') await locator.pressSequentially(keys, options);
 }
 
 /**
@@ -270,14 +270,14 @@ interface Wait {
 async function untilTrue(page: OpenPage, { ms, test, meanwhile }: Wait): Promise<boolean> {
   const { deadlines } = page;
   const began = monotonicNow();
-  let asked: Promise<boolean | null> | null = null;
+  let answer: Promise<boolean | null> | null = null;
   for (let passed = 0; ; ) {
     // An expression may be a promise, which is kept only as the page's time passes.
-    const lookMs = asked === null ? AT_ONCE_MS : LOOK_MS;
-    asked ??= unlessGone(test());
-    const holds = await deadlines.within(asked, lookMs);
+    const lookMs = answer === null ? AT_ONCE_MS : LOOK_MS;
+    answer ??= unlessGone(test());
+    const holds = await deadlines.within(answer, lookMs);
     if (holds === true) return true;
-    if (holds !== TIMED_OUT) asked = null;
+    if (holds !== TIMED_OUT) answer = null;
     if (deadlines.leftMs() === 0) return false;
     const spentMs = monotonicNow() - began;
     if (passed >= ms && spentMs >= Math.min(ms, REAL_MIN_MS)) return false;
@@ -292,7 +292,7 @@ async function untilTrue(page: OpenPage, { ms, test, meanwhile }: Wait): Promise
  */
 async function actWhileTimePasses(
   page: OpenPage,
-  { step, how }: Running,
+  { step, context }: Running,
   act: (signal: AbortSignal) => Promise<unknown> | undefined,
 ): Promise<void> {
   const end = new AbortController();
@@ -304,7 +304,7 @@ async function actWhileTimePasses(
   const clearBanners = async (spentMs: number) => {
     if (cleared || spentMs < BANNERS_AFTER_MS) return;
     cleared = true;
-    await how.clearBanners();
+    await context.clearBanners();
   };
   const wait: Wait = { ms: patienceOf(page, step), test: () => acting.then(() => true), meanwhile: clearBanners };
   if (!(await untilTrue(page, wait))) end.abort();
@@ -329,14 +329,14 @@ async function pass(page: OpenPage, ms: number, realMs: number): Promise<number>
 /** Waits for the requests that a step has caused, and follows a navigation to its end. */
 async function followEffects(
   page: OpenPage,
-  { before, how }: { before: OpenPage['main']['current']; how: StepsHow },
+  { before, context }: { before: OpenPage['main']['current']; context: StepsContext },
 ): Promise<void> {
   const { deadlines, network, world } = page;
   // The page asks for a navigation by the next frame; its request follows a little later.
   await deadlines.within(unlessGone(world.call('frames.passFrames', 1, FRAME_MAX_MS)), 2 * FRAME_MAX_MS);
   if (!(await leaves(page, before)) && network.isHolding()) await pass(page, AFTER_REQUESTS_MS, deadlines.leftMs());
   if (!(await leaves(page, before))) return;
-  if ((await waitUntilLoaded(page, how.options)) !== before) await how.settle();
+  if ((await waitUntilLoaded(page, context.options)) !== before) await context.settle();
 }
 
 /** Whether the page is on its way to another document than `before`, or there. */
@@ -381,14 +381,14 @@ interface Failure {
 async function failed(page: OpenPage, { index, step, problem, typed, options }: Failure): Promise<CaptureError> {
   const { action, selector, hidden, key } = step;
   const object = selector ?? hidden ?? key;
-  const what = object === undefined ? action : `${action} "${object.slice(0, SHOWN_MAX_CHARS)}"`;
+  const description = object === undefined ? action : `${action} "${object.slice(0, SHOWN_MAX_CHARS)}"`;
   const picture = await failurePicture(page, options, typed);
   const own = problem instanceof CaptureError ? withoutSecrets(problem.details, typed) : { reason: problem.reason };
   const message = problem instanceof CaptureError ? withoutSecrets(problem.message, typed) : problem.message;
   const at = action === 'wait_for' ? addressOf(page, options, typed) : null;
   return new CaptureError({
     code: problem.code,
-    message: `\`steps.${index}\` (${what}) failed: ${message}${message.endsWith('.') ? '' : '.'}${at === null ? '' : ` The page is at ${at}.`}`,
+    message: `\`steps.${index}\` (${description}) failed: ${message}${message.endsWith('.') ? '' : '.'}${at === null ? '' : ` The page is at ${at}.`}`,
     details: { ...own, step: index, action, ...(at === null ? {} : { page_url: at }) },
     ...(problem instanceof CaptureError ? { retriable: problem.retriable, status: problem.status } : {}),
     ...(picture === null ? {} : { picture }),

@@ -44,13 +44,13 @@ export function isUsable(
  * A job that uploads its picture shares no render, and is queued even if the picture is stored: it then uploads that one, and renders for
  * nobody.
  */
-export function queueUpload<Found extends Source, Given extends { job: NewJob; digests: Digests; source: Found }>(
-  given: Given,
-): Given {
-  const { job, digests, source } = given;
+export function queueUpload<Found extends Source, Entry extends { job: NewJob; digests: Digests; source: Found }>(
+  entry: Entry,
+): Entry {
+  const { job, digests, source } = entry;
   const { upload } = job.options;
-  if (upload === null) return given;
-  const alone = { ...given, source: { ...source, kept: null, leaderId: null } };
+  if (upload === null) return entry;
+  const alone = { ...entry, source: { ...source, kept: null, leaderId: null } };
   if (source.kept === null) return alone;
   const options = { ...job.options, upload: { ...upload, artifact: source.kept.artifactName } };
   return { ...alone, job: { ...job, options }, digests: { ...digests, cache: null } };
@@ -184,8 +184,8 @@ export function toClaimedJob(
 }
 
 /** A claim reports at most 99 %, since its end makes it 100. */
-export function toProgress(given: number): number {
-  return Math.max(0, Math.min(99, Math.round(given)));
+export function toProgress(progress: number): number {
+  return Math.max(0, Math.min(99, Math.round(progress)));
 }
 
 /** Returns how long a job held its slot, to correct what it was charged in advance; null if that is unknown. */

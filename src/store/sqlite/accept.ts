@@ -38,14 +38,14 @@ interface FoundSource extends Source {
 }
 
 /** Accepts a submission inside the caller's transaction. `enqueuedAt` must be the current time. */
-export function accept(sql: Sql, vault: Vault, given: { job: NewJob; rules: AcceptRules }): Acceptance {
-  const known = findByIdempotencyKey(sql, given.job);
-  if (known !== null) return answerKnown(vault, given.job, known);
-  const digestsGiven = digestsOf(vault, given.job);
+export function accept(sql: Sql, vault: Vault, order: { job: NewJob; rules: AcceptRules }): Acceptance {
+  const known = findByIdempotencyKey(sql, order.job);
+  if (known !== null) return answerKnown(vault, order.job, known);
+  const digests = digestsOf(vault, order.job);
   const entry = queueUpload({
-    ...given,
-    digests: digestsGiven,
-    source: findSource(sql, given.job, { digests: digestsGiven, rules: given.rules }),
+    ...order,
+    digests,
+    source: findSource(sql, order.job, { digests, rules: order.rules }),
   });
   const { job, rules, source } = entry;
   const existing = job.link ? findForLink(sql, job, source) : null;

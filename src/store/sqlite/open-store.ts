@@ -361,12 +361,12 @@ function retentionSteps({ connection, writer, read }: Engine, checkpoints: Check
       writer.run(() => removed.forEach((name) => void sql.run('DELETE FROM removals WHERE name = $1', [name]))),
     expireDeliveries: (rules) => writer.run(() => expireDeliveries(sql, rules)),
     deleteJobs: (rules) => deleteJobs(sql, writer, rules),
-    keptArtifacts: async (asked) =>
+    keptArtifacts: async (wanted) =>
       new Set(
         await names(
           `SELECT name FROM artifacts WHERE gone_at IS NULL AND name IN (SELECT value FROM json_each($1))
             UNION ALL ${RECORDED_FILES} IN (SELECT value FROM json_each($1))`,
-          [JSON.stringify(asked)],
+          [JSON.stringify(wanted)],
         ),
       ),
     artifactNames: ({ after, limit }) =>

@@ -59,7 +59,7 @@ export function timedPage(session: PageSession, deadlines: Deadlines): TimedPage
     deadlines,
     world: session.world,
     realTime: false,
-    tellsSize: true,
+    reportsSize: true,
     held: false,
     network: new NetworkTracker(session),
     clock: new ClockTotal(),

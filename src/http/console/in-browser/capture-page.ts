@@ -101,8 +101,8 @@ function addFinder(form: HTMLFormElement): void {
 }
 
 function say(form: HTMLFormElement, text: string): void {
-  const said = form.querySelector('[data-restored]');
-  if (said !== null) said.textContent = text;
+  const notice = form.querySelector('[data-restored]');
+  if (notice !== null) notice.textContent = text;
 }
 
 /** The fields that are options, excluding the URL, the key and controls that are not sent. */
@@ -115,14 +115,14 @@ function optionsOf(form: HTMLFormElement): Control[] {
 /** Sets all options, those that are not given to their defaults, and opens the groups of those that are. */
 function fill(form: HTMLFormElement, options: URLSearchParams): void {
   for (const control of optionsOf(form)) {
-    const given = options.getAll(control.name);
+    const values = options.getAll(control.name);
     if (control instanceof HTMLInputElement && control.type === 'checkbox') {
       const byDefault = control.dataset.default === 'on';
-      control.checked = given.length === 0 ? byDefault : given.includes(control.value);
+      control.checked = values.length === 0 ? byDefault : values.includes(control.value);
       if (control.checked !== byDefault) open(control);
     } else {
-      control.value = given[0] ?? '';
-      if (given.length > 0) open(control);
+      control.value = values[0] ?? '';
+      if (values.length > 0) open(control);
     }
   }
 }

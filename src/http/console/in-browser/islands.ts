@@ -87,12 +87,12 @@ function replace(before: HTMLElement, after: HTMLElement): void {
 function showBusyForms(): void {
   for (const form of document.querySelectorAll<HTMLFormElement>('form[data-busy]')) {
     const button = form.querySelector<HTMLButtonElement>('button.primary');
-    const said = form.querySelector<HTMLElement>('[data-busy-status]');
+    const status = form.querySelector<HTMLElement>('[data-busy-status]');
     const label = button?.textContent ?? '';
     const set = (busy: boolean) => {
       form.toggleAttribute('data-sending', busy);
       if (button !== null) button.textContent = busy ? (form.dataset.busy ?? label) : label;
-      if (said !== null) said.textContent = busy ? (form.dataset.busy ?? '') : '';
+      if (status !== null) status.textContent = busy ? (form.dataset.busy ?? '') : '';
     };
     form.addEventListener('submit', (event) => {
       if (form.hasAttribute('data-sending')) event.preventDefault();

@@ -12,15 +12,15 @@ export function addZoom(part: ParentNode = document): void {
 function zoomable(viewer: HTMLElement): void {
   const frame = viewer.querySelector<HTMLElement>('.picture');
   const image = viewer.querySelector('img');
-  const said = viewer.querySelector('output');
+  const output = viewer.querySelector('output');
   const tools = viewer.querySelector<HTMLElement>('[data-tools]');
-  if (frame === null || image === null || said === null || tools === null) return;
+  if (frame === null || image === null || output === null || tools === null) return;
   tools.hidden = false;
   const density = Number(viewer.dataset.viewer) || 1;
   const naturalWidth = () => (image.naturalWidth || image.width) / density;
   const factor = () => image.clientWidth / naturalWidth();
   const show = () => {
-    said.textContent = `${Math.round(factor() * 100)} %`;
+    output.textContent = `${Math.round(factor() * 100)} %`;
   };
   if (image.complete) show();
   image.addEventListener('load', show);

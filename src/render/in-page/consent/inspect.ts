@@ -49,15 +49,16 @@ export function applyStartRules({ base, byHost }: { base: string; byHost: Record
  */
 export function inspect(bannerCss: string | null): BannerInspection {
   if (startSheet !== null) keepAdopted([startSheet]);
-  const seen = { ...features(), hasBanner: false, framed: false, hasFrameOnTop: false, hidden: 0 };
+  const inspection = { ...features(), hasBanner: false, framed: false, hasFrameOnTop: false, hidden: 0 };
   areBannersBlocked = bannerCss !== null;
-  if (bannerCss === null) return seen;
+  if (bannerCss === null) return inspection;
   const onTop = boxesOnTop();
   const banners = findBanners([...onTop, ...boxesByName()]);
-  if (banners.length > 0) return { ...seen, hasBanner: true, framed: banners.some((banner) => banner.framed) };
-  seen.hasFrameOnTop = hasFrameOnTop(onTop);
-  if (bannerCss !== '' && !laidSheets.has(bannerCss)) seen.hidden = applyHidingRules({ css: bannerCss, banners: true });
-  return seen;
+  if (banners.length > 0) return { ...inspection, hasBanner: true, framed: banners.some((banner) => banner.framed) };
+  inspection.hasFrameOnTop = hasFrameOnTop(onTop);
+  if (bannerCss !== '' && !laidSheets.has(bannerCss))
+    inspection.hidden = applyHidingRules({ css: bannerCss, banners: true });
+  return inspection;
 }
 
 export { setBannerFrames } from './overlays.js';
@@ -78,7 +79,7 @@ export function hideLateBanners(): void {
 
 /**
  * Applies hiding rules that the document's content policy cannot prevent. They stay in force.
- * @param given.banners whether they hide banners: these are counted, and rules that would hide the page itself are left out
+ * @param options.banners whether they hide banners: these are counted, and rules that would hide the page itself are left out
  * @returns the number of boxes in view that they hid
  */
 export function applyHidingRules({ css, banners }: { css: string; banners: boolean }): number {

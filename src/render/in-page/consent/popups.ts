@@ -71,7 +71,7 @@ const NAMED_CLOSE =
 
 /**
  * Closes what is in front of the page now; its dialogs and whatever is not of these kinds stay.
- * @param given.listed whether rules of lists hide popups, too, which may leave the page locked
+ * @param options.listed whether rules of lists hide popups, too, which may leave the page locked
  */
 export async function close({
   kinds,
