@@ -438,15 +438,12 @@ export async function takeRows(
 
 /** The ends of the stretches of a region, in order, with the scroll position at which each is shown; null for that of the rest of the page. */
 function stretchesOf({ box, density }: Region, apart?: RangesApart): { end: number; at: number | null }[] {
-  const ranges = apart?.ranges ?? [];
-  const all = ranges.flatMap(({ top, bottom, at }) => [
-    { end: top, at: null },
-    { end: bottom, at },
+  const onPixel = (edge: number) => Math.min(box.bottom, Math.round(edge * density) / density);
+  const stretches = (apart?.ranges ?? []).flatMap(({ top, bottom, at }) => [
+    { end: onPixel(top), at: null },
+    { end: onPixel(bottom), at },
   ]);
-  return [...all, { end: box.bottom, at: null }].map(({ end, at }) => ({
-    end: Math.min(box.bottom, Math.round(end * density) / density),
-    at,
-  }));
+  return [...stretches, { end: box.bottom, at: null }];
 }
 
 /** Captures as many rows as one view shows, in as many shots as the columns need. */
