@@ -7,12 +7,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { recoverLeases } from '../../src/capture/sweep.js';
 import { FinishSignals } from '../../src/capture/wait-for-job.js';
 import { silentLog } from '../../src/log.js';
-import type { Rendering } from '../../src/render/capture.js';
 import { jobLoop } from '../../src/service/loops.js';
 import { openPostgresStore } from '../../src/store/postgres/open-store.js';
 import type { ClaimedJob } from '../../src/store/store.js';
 import type { Loop } from '../../src/work/loop.js';
 import { SteadyClock } from '../../src/work/steady-clock.js';
+import { RENDERING } from '../fixtures/stand-in-renderer.js';
 
 export interface NodeOrder {
   url: string;
@@ -116,26 +116,3 @@ process.stdin.resume().once('end', () => process.exit());
 function report(error: unknown): void {
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
 }
-
-const RENDERING: Rendering = {
-  content: Buffer.from('picture'),
-  format: 'webp',
-  width: 1280,
-  height: 720,
-  finalUrl: 'https://example.com/',
-  blockedRequests: 0,
-  egressCountry: null,
-  inspection: null,
-  captures: null,
-  warnings: [],
-  changed: null,
-  timings: {},
-  diagnostics: {
-    algorithm: 'native',
-    sections: 1,
-    deviceScaleFactor: 1,
-    scrollHeight: 720,
-    stoppedReason: 'viewport',
-    truncated: false,
-  },
-};

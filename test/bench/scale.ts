@@ -1,0 +1,361 @@
+/**
+ * How far several servers on one PostgreSQL go: the product with a stand-in for its renderer, everything else real. Each case runs a window
+ * at a set rate of submissions, and one in which clients wait for their captures and submit the next at once.
+ *
+ * `npm run bench -- scale --nodes 1,4 --rows 0,1000000 --accounts 1,1000 --extras none,webhooks,keys --rate 40 --seconds 5 --statements 8`
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { Agent, createServer, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { hashApiKey, newApiKey, SCOPES } from '../../src/contract/api-key.js';
+import { aCluster, type Cluster } from '../cluster/a-cluster.js';
+import { buildProgram } from '../fixtures/build-program.js';
+import { listen } from '../fixtures/listen.js';
+import { startPostgres } from '../fixtures/postgres.js';
+import { descendantsOf } from '../fixtures/process-tree.js';
+import { STAND_IN, type StandInSettings } from '../fixtures/stand-in-renderer.js';
+import type { Figure } from './figure.js';
+import { quantile } from './figure.js';
+import { seedEnded } from './scale-rows.js';
+
+/** Each server's captures at the same time; with renders of 50 to 150 ms, one server could make 320 a second. */
+const CONCURRENCY = 32;
+const RENDERS = { fromMs: 50, toMs: 150 };
+/** Clients of the second window, each of which waits for its capture. */
+const CLIENTS = 64;
+const IDLE_MS = 2_000;
+
+const EXTRAS = ['none', 'webhooks', 'keys'] as const;
+
+export interface ScaleCase {
+  rows: number;
+  nodes: number;
+  accounts: number;
+  extras: (typeof EXTRAS)[number];
+}
+
+/** What a window has cost the database, in all. */
+interface Cost {
+  seconds: number;
+  processorMs: number;
+  statements: number;
+  walBytes: number;
+  claims: number;
+  notifications: number;
+}
+
+interface Meter {
+  cost(): Promise<Omit<Cost, 'seconds'>>;
+  rows<Row>(text: string, values?: unknown[]): Promise<Row[]>;
+}
+
+export async function benchScale(options: ReadonlyMap<string, string>): Promise<Figure[]> {
+  const numbers = (name: string, values: string) => (options.get(name) ?? values).split(',').map(Number);
+  const [seconds = 5, rate = 40, most = 0] = [
+    numbers('seconds', '5'),
+    numbers('rate', '40'),
+    numbers('statements', '0'),
+  ].flat();
+  await using server = await startPostgres({
+    shared_preload_libraries: 'pg_stat_statements',
+    max_connections: '400',
+    max_wal_size: '4GB',
+  });
+  await using program = await buildProgram(new URL('../../src/main.ts', import.meta.url), {
+    '/src/service/renderer.ts': new URL('../fixtures/stand-in-renderer.ts', import.meta.url),
+  });
+  const figures: Figure[] = [];
+  const print = (found: Figure[]) => {
+    for (const [what, value] of found) process.stdout.write(`  ${what.padEnd(64)} ${value}\n`);
+  };
+  for (const rows of numbers('rows', '0,1000000')) {
+    await using receiver = await listen(
+      createServer((incoming, outgoing) => void incoming.resume().on('end', () => outgoing.writeHead(204).end())),
+    );
+    await using cluster = await aCluster(server.adminUrl);
+    const dir = mkdtempSync(join(tmpdir(), 'stillframe-bench-'));
+    const standIn: StandInSettings = { ...RENDERS, rendered: join(dir, 'rendered') };
+    const urls: string[] = [];
+    const begin = async () => {
+      const started = cluster.start(
+        {
+          STILLFRAME_CONCURRENCY: String(CONCURRENCY),
+          STILLFRAME_MAX_QUEUE: '100000',
+          STILLFRAME_LOG: 'info',
+          STILLFRAME_WEBHOOK_ALLOW: receiver.origin,
+          [STAND_IN]: JSON.stringify(standIn),
+        },
+        program.file,
+      );
+      urls.push((await started.ready).url);
+    };
+    await begin();
+    const db = new pg.Pool({ connectionString: cluster.databaseUrl, max: 2 });
+    db.on('error', () => undefined);
+    try {
+      const meter = await startMeter(db, cluster);
+      const keys = await addAccounts(db, Math.max(...numbers('accounts', '1,1000')));
+      if (rows > 0) await seedEnded(db, rows);
+      await db.query('VACUUM ANALYZE');
+      await db.query('CHECKPOINT');
+      for (const nodes of numbers('nodes', '1,2,4,8,16')) {
+        while (urls.length < nodes) await begin();
+        const cases = casesOf(options, { rows, nodes, all: numbers('nodes', '1,2,4,8,16') });
+        for (const one of cases) {
+          const order = { one, urls, keys: keys.slice(0, one.accounts), receiver: receiver.origin };
+          if (most > 0) await db.query('SELECT pg_stat_statements_reset()');
+          print(await runCase(meter, order, { seconds, rate }));
+          if (most > 0) await printStatements(meter, most);
+        }
+      }
+      print(await audit(meter, standIn.rendered));
+    } finally {
+      await db.end();
+      rmSync(dir, { recursive: true, force: true });
+    }
+  }
+  return figures;
+}
+
+/** All variants with four nodes, or with the first number that is asked for; with the other numbers of nodes, one account without extras. */
+function casesOf(
+  options: ReadonlyMap<string, string>,
+  of: { rows: number; nodes: number; all: number[] },
+): ScaleCase[] {
+  const { rows, nodes, all } = of;
+  const accounts = (options.get('accounts') ?? '1,1000').split(',').map(Number);
+  const extras = (options.get('extras') ?? EXTRAS.join(',')).split(',') as ScaleCase['extras'][];
+  const plain = { rows, nodes, accounts: accounts[0] ?? 1, extras: extras[0] ?? 'none' };
+  if (nodes !== (all.includes(4) ? 4 : all[0])) return [plain];
+  return [
+    plain,
+    ...accounts.slice(1).map((count) => ({ ...plain, accounts: count })),
+    ...extras.slice(1).map((extra) => ({ ...plain, extras: extra })),
+  ];
+}
+
+interface CaseOrder {
+  one: ScaleCase;
+  urls: string[];
+  keys: string[];
+  receiver: string;
+}
+
+async function runCase(
+  meter: Meter,
+  order: CaseOrder,
+  { seconds, rate }: { seconds: number; rate: number },
+): Promise<Figure[]> {
+  const { rows, nodes, accounts, extras } = order.one;
+  const name = `${nodes} nodes, ${rows} rows, ${accounts} accounts, ${extras}`;
+  const submit = submitter(order);
+  // Prepares the statements of all connections.
+  await Promise.all(Array.from({ length: 10 * nodes }, () => submit(true)));
+  const idle = await measured(meter, () => pause(IDLE_MS));
+  const paced = await measured(meter, () => submitAt(submit, rate, seconds));
+  const crowd = await measured(meter, () => submitTogether(submit, seconds));
+  const figures: Figure[] = [
+    [
+      `${name}: idle, database processor`,
+      `${(idle.cost.processorMs / idle.cost.seconds).toFixed(1)} ms/s, ${(idle.cost.statements / idle.cost.seconds).toFixed(0)} statements/s`,
+    ],
+  ];
+  for (const [label, { cost, accepted, ended, waits }] of Object.entries({ paced, crowd })) {
+    const [inWindow, per] = [cost.seconds, (sum: number, digits = 2) => (sum / Math.max(1, ended)).toFixed(digits)];
+    const idleMs = (idle.cost.processorMs / idle.cost.seconds) * inWindow;
+    figures.push([
+      `${name}: ${label}`,
+      [
+        `accepted ${(accepted / inWindow).toFixed(0)} claimed ${(waits.length / inWindow).toFixed(0)} finished ${(ended / inWindow).toFixed(0)} /s`,
+        `processor ${per(cost.processorMs)} ms (${per(cost.processorMs - idleMs)} without idle)`,
+        `statements ${per(cost.statements, 1)}`,
+        `WAL ${per(cost.walBytes / 1_000, 1)} kB`,
+        `claims ${per(cost.claims)}`,
+        `wake-ups ${per(cost.notifications * nodes)}`,
+        `claim p50 ${quantile(waits, 0.5)} p99 ${quantile(waits, 0.99)} ms`,
+      ].join(', '),
+    ]);
+  }
+  const [{ n: connections = '0' } = {}] = await meter.rows<{ n: string }>(
+    `SELECT count(*) AS n FROM pg_stat_activity WHERE application_name = 'stillframe'`,
+  );
+  figures.push([`${name}: connections`, connections]);
+  return figures;
+}
+
+/** A window from when nothing waits until nothing waits again. */
+async function measured(meter: Meter, work: () => Promise<unknown>) {
+  const [{ since = 0 } = {}] = await meter.rows<{ since: number }>(
+    'SELECT coalesce(max(seq), 0)::float8 AS since FROM jobs',
+  );
+  const [before, from] = [await meter.cost(), performance.now()];
+  await work();
+  await untilQuiet(meter);
+  const seconds = (performance.now() - from) / 1_000;
+  const after = await meter.cost();
+  const names = Object.keys(before) as (keyof typeof before)[];
+  const cost = { ...Object.fromEntries(names.map((name) => [name, after[name] - before[name]])), seconds } as Cost;
+  const jobs = await meter.rows<{ wait: number | null; ended: boolean }>(
+    'SELECT (first_claimed_at - enqueued_at)::float8 AS wait, ended_at IS NOT NULL AS ended FROM jobs WHERE seq > $1',
+    [since],
+  );
+  const waits = jobs.flatMap(({ wait }) => (wait === null ? [] : [wait]));
+  return { cost, accepted: jobs.length, ended: jobs.filter(({ ended }) => ended).length, waits };
+}
+
+async function untilQuiet(meter: Meter): Promise<void> {
+  for (;;) {
+    const [{ busy = false } = {}] = await meter.rows<{ busy: boolean }>(
+      'SELECT EXISTS (SELECT 1 FROM jobs WHERE ended_at IS NULL) OR EXISTS (SELECT 1 FROM deliveries WHERE due_at IS NOT NULL) AS busy',
+    );
+    if (!busy) return;
+    await pause(50);
+  }
+}
+
+type Submit = (sync: boolean) => Promise<void>;
+
+function submitter({ one, urls, keys, receiver }: CaseOrder): Submit {
+  const agent = new Agent({ keepAlive: true });
+  const run = randomUUID();
+  let nth = 0;
+  return async (sync) => {
+    const turn = nth++;
+    const body = JSON.stringify({
+      url: `https://example.com/${run}/${turn}`,
+      sync,
+      ...(one.extras === 'webhooks'
+        ? { webhook: { url: `${receiver}/hook`, secret: 'a secret of the benchmark' } }
+        : {}),
+    });
+    const headers = {
+      authorization: `Bearer ${keys[turn % keys.length]}`,
+      'content-type': 'application/json',
+      ...(one.extras === 'keys' ? { 'idempotency-key': randomUUID() } : {}),
+    };
+    await new Promise<void>((done, fail) => {
+      const url = `${urls[turn % one.nodes]}/v1/screenshot`;
+      request(url, { method: 'POST', agent, headers }, async (response) => {
+        if ((response.statusCode ?? 500) < 300) response.resume().once('end', done);
+        else fail(new Error(`${response.statusCode} ${JSON.stringify(await json(response))}`));
+      })
+        .once('error', fail)
+        .end(body);
+    });
+  };
+}
+
+async function submitAt(submit: Submit, rate: number, seconds: number): Promise<void> {
+  const from = performance.now();
+  const sent: Promise<void>[] = [];
+  for (let nth = 0; nth < rate * seconds; nth++) {
+    await pause(Math.max(0, from + (nth * 1_000) / rate - performance.now()));
+    sent.push(submit(false));
+  }
+  await Promise.all(sent);
+}
+
+async function submitTogether(submit: Submit, seconds: number): Promise<void> {
+  const until = performance.now() + seconds * 1_000;
+  const client = async () => {
+    while (performance.now() < until) await submit(true);
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+}
+
+async function startMeter(db: pg.Pool, { databaseUrl }: Cluster): Promise<Meter> {
+  await db.query('CREATE EXTENSION IF NOT EXISTS pg_stat_statements');
+  const listener = new pg.Client({ connectionString: databaseUrl });
+  await listener.connect();
+  listener.on('error', () => undefined);
+  let notifications = 0;
+  listener.on('notification', () => notifications++);
+  await listener.query('LISTEN stillframe');
+  const {
+    rows: [postmaster],
+  } = await db.query<{ pid: number }>(`SELECT pg_backend_pid() AS pid`);
+  const root = parentOf(postmaster?.pid ?? 0);
+  return {
+    rows: async <Row>(text: string, values: unknown[] = []) => (await db.query(text, values)).rows as Row[],
+    async cost() {
+      const {
+        rows: [sums],
+      } = await db.query<{ statements: string; claims: string; wal: string }>(
+        `SELECT coalesce(sum(calls), 0) AS statements, coalesce(sum(calls) FILTER (WHERE query LIKE '%stillframe_claim%'), 0) AS claims,
+            pg_current_wal_lsn() - '0/0' AS wal FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+      );
+      return {
+        processorMs: processorMs(root),
+        statements: Number(sums?.statements),
+        claims: Number(sums?.claims),
+        walBytes: Number(sums?.wal),
+        notifications,
+      };
+    },
+  };
+}
+
+/** Prints the statements that took most of the database's time. */
+async function printStatements(meter: Meter, most: number): Promise<void> {
+  const found = await meter.rows<{ calls: string; ms: number; mean: number; wal: string; query: string }>(
+    `SELECT calls, total_exec_time AS ms, mean_exec_time AS mean, wal_bytes AS wal, query FROM pg_stat_statements ORDER BY total_exec_time DESC LIMIT $1`,
+    [most],
+  );
+  for (const { calls, ms, mean, wal, query } of found)
+    process.stdout.write(
+      `    ${ms.toFixed(0)} ms, ${calls} calls of ${mean.toFixed(3)} ms, ${wal} bytes: ${query.replace(/\s+/g, ' ').slice(0, 140)}\n`,
+    );
+}
+
+/** Processor time of the server and all its processes, also those that have ended. */
+function processorMs(root: number): number {
+  const live = [root, ...descendantsOf(root)].map((pid) => {
+    try {
+      return Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ', 1)[0]) / 1e6;
+    } catch {
+      return 0;
+    }
+  });
+  const fields = statOf(root);
+  const ended = (Number(fields[13]) + Number(fields[14])) * 10;
+  return live.reduce((sum, ms) => sum + ms, ended);
+}
+
+function parentOf(pid: number): number {
+  return Number(statOf(pid)[1]);
+}
+
+/** The fields of /proc/PID/stat after the name. */
+function statOf(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+/** Makes accounts with a key each. @returns the secrets */
+async function addAccounts(db: pg.Pool, count: number): Promise<string[]> {
+  const secrets = Array.from({ length: count }, newApiKey);
+  const [ids, names] = [secrets.map((_, nth) => `acc_bench${nth}`), secrets.map((_, nth) => `bench ${nth}`)];
+  await db.query('INSERT INTO accounts (id, name, created_at) SELECT *, 0 FROM unnest($1::text[], $2::text[])', [
+    ids,
+    names,
+  ]);
+  await db.query('INSERT INTO turns (account_id) SELECT unnest($1::text[])', [ids]);
+  await db.query(
+    `INSERT INTO api_keys (id, account_id, hash, label, scopes, prefix, created_at)
+      SELECT 'key_' || id, id, hash, 'bench', $3, left(hash, 16), 0 FROM unnest($1::text[], $2::text[]) AS made(id, hash)`,
+    [ids, secrets.map(hashApiKey), JSON.stringify(SCOPES)],
+  );
+  return secrets;
+}
+
+/** Checks that no capture was made twice, and no credit charged twice. */
+async function audit(meter: Meter, rendered: string): Promise<Figure[]> {
+  const ids = readFileSync(rendered, 'utf8').trimEnd().split('\n');
+  const [{ n = '0' } = {}] = await meter.rows<{ n: string }>('SELECT count(*) AS n FROM jobs WHERE attempts_made > 1');
+  return [['captures that were claimed twice', `${ids.length - new Set(ids).size + Number(n)} of ${ids.length}`]];
+}
