@@ -4,7 +4,7 @@
 import { hashApiKey, isApiKey, type Scope } from '../contract/api-key.js';
 import { CaptureError } from '../contract/capture-error.js';
 import { isId } from '../contract/ids.js';
-import { isSignedBy, type QueryPair, singleValue } from '../contract/render-link.js';
+import { isSignedBy, type QueryPair, type SignedQuery, singleValue } from '../contract/render-link.js';
 import type { KeyStore } from '../store/store.js';
 
 /** The authenticated caller: an active key, and the account that it belongs to. */
@@ -58,18 +58,18 @@ const NO_SECRETS = [''];
 
 /**
  * Finds the key that signed a render link (extensions.md, GET /v1/render). The database is queried for well-formed key ids only.
- * @param pairs of the query; null when it cannot be read
  * @throws CaptureError `forbidden`, the same for a wrong, missing or expired signature and for an unknown or revoked key
  */
 export async function authenticateLink(
   store: Pick<KeyStore, 'findKey' | 'signingSecrets'>,
-  pairs: readonly QueryPair[] | null,
+  signed: SignedQuery,
   now: number,
 ): Promise<Principal> {
-  const keyId = singleValue(pairs ?? [], 'key');
-  if (pairs === null || keyId === null || !isId('key', keyId)) throw notSigned();
+  const { pairs } = signed;
+  const keyId = singleValue(pairs, 'key');
+  if (keyId === null || !isId('key', keyId)) throw notSigned();
   const [key, secrets] = await Promise.all([store.findKey(keyId), store.signingSecrets(keyId, now)]);
-  const isSigned = isSignedBy(pairs, secrets.length === 0 ? NO_SECRETS : secrets);
+  const isSigned = isSignedBy(signed, secrets.length === 0 ? NO_SECRETS : secrets);
   if (!isSigned || secrets.length === 0 || key === null || key.revokedAt !== null) throw notSigned();
   if (expiryOf(pairs) <= now) throw notSigned();
   return { keyId: key.id, accountId: key.accountId, scopes: key.scopes };

@@ -9,7 +9,7 @@ import { ATTEMPT_BUDGET } from '../contract/limits.js';
 import { priceOf } from '../contract/pricing.js';
 import type { BatchStore, NewBatch, NewJob } from '../store/store.js';
 import { checkWebhookHost, refuseBlockedDestinations } from './check-destinations.js';
-import { isFileMissing } from './open-picture.js';
+import { openFile } from './open-picture.js';
 import { type RemoveJobDeps, removeJob } from './remove-job.js';
 import { quotaExceeded, type SubmitDeps } from './submit.js';
 
@@ -114,7 +114,7 @@ async function withoutMissing(deps: BatchDeps, jobs: readonly NewJob[]): Promise
   for (let at = 0; at < jobs.length; at += PREPARED_AT_ONCE) {
     const some = jobs.slice(at, at + PREPARED_AT_ONCE).map(async (job) => {
       for (const name of await deps.store.cachedArtifacts(job))
-        if (await isFileMissing(deps, name)) return { ...job, cacheTtl: 0 };
+        if ((await openFile(deps, name)) === null) return { ...job, cacheTtl: 0 };
       return job;
     });
     checked.push(...(await Promise.all(some)));

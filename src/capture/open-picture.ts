@@ -16,16 +16,20 @@ export interface MissingFileDeps {
 }
 
 /**
- * Checks whether something else deleted a stored picture's file, and records that, unless the whole storage is missing: a disk that is
+ * Opens a stored picture. If something else has deleted its file, that is recorded, unless the whole storage is missing: a disk that is
  * mounted again brings its pictures back. For a bucket nothing is recorded, since a lagging replica may have the object a minute later.
+ * @returns null if the file is missing
  * @throws CaptureError `internal_error` (503) if the storage cannot be reached
  */
-export async function isFileMissing({ store, artifacts, log, now }: MissingFileDeps, name: string): Promise<boolean> {
-  if ((await artifacts.open(name)) !== null) return false;
-  if (!artifacts.isLocal || !(await artifacts.isPresent())) return true;
+export async function openFile(
+  { store, artifacts, log, now }: MissingFileDeps,
+  name: string,
+): Promise<OpenArtifact | null> {
+  const artifact = await artifacts.open(name);
+  if (artifact !== null || !artifacts.isLocal || !(await artifacts.isPresent())) return artifact;
   if (await store.markGone(name, now()))
     log.warn({ artifact: name }, 'the file of a picture is missing; the picture is treated as deleted');
-  return true;
+  return null;
 }
 
 export interface OpenPictureDeps extends MissingFileDeps {
@@ -43,10 +47,9 @@ export async function openPicture(deps: OpenPictureDeps, name: string): Promise<
   // The row is committed before anyone learns the name, so the storage need not be asked about guesses.
   if (row === null) return null;
   if (row.goneAt !== null) return 'deleted';
-  const artifact = await deps.artifacts.open(name);
+  const artifact = await openFile(deps, name);
   if (artifact !== null) return artifact;
   if (!deps.artifacts.isLocal) return 'deleted';
-  await isFileMissing(deps, name);
   return (await deps.store.findArtifact(name))?.goneAt === null ? null : 'deleted';
 }
 
@@ -67,7 +70,7 @@ export interface LinkPictureDeps extends MissingFileDeps {
 /** The stored picture that can answer a signed link at once. */
 export interface LinkPicture {
   /** The newest picture, of any age; null if none is stored. */
-  picture: { jobId: string; data: CaptureData; ageMs: number } | null;
+  picture: { jobId: string; data: CaptureData; artifact: OpenArtifact; ageMs: number } | null;
   /** Whether a new picture is being rendered. */
   inFlight: boolean;
 }
@@ -84,9 +87,9 @@ export async function findLinkPicture(
   refuseBlockedDestinations(deps.egress, submission.options, { account: accountId });
   const { cacheIdentity, options } = submission;
   const { picture, inFlight } = await deps.store.findLinkAnswer({ accountId, cacheIdentity, timeout: options.timeout });
-  const outcome = picture?.job.result?.outcome;
-  if (picture === null || outcome?.ok !== true || (await isFileMissing(deps, picture.artifactName)))
-    return { picture: null, inFlight };
-  const ageMs = Math.max(0, deps.now() - picture.renderedAt);
-  return { picture: { jobId: picture.job.id, data: { ...outcome.data, cached: true }, ageMs }, inFlight };
+  const artifact = picture && (await openFile(deps, picture.data.artifact));
+  if (picture === null || artifact === null) return { picture: null, inFlight };
+  const { jobId, data, renderedAt } = picture;
+  const ageMs = Math.max(0, deps.now() - renderedAt);
+  return { picture: { jobId, data: { ...data, cached: true }, artifact, ageMs }, inFlight };
 }

@@ -16,7 +16,7 @@ import type { Egress } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import type { Acceptance, AcceptRules, JobStore, NewJob, QuotaExceeded, RetentionStore } from '../store/store.js';
 import { checkWebhookHost, refuseBlockedDestinations } from './check-destinations.js';
-import { isFileMissing, type MissingFileDeps } from './open-picture.js';
+import { type MissingFileDeps, openFile } from './open-picture.js';
 
 export interface SubmitDeps {
   store: Pick<JobStore, 'accept' | 'cachedArtifacts' | 'findJobByIdempotencyKey'> &
@@ -89,7 +89,7 @@ export async function submit(deps: SubmitDeps, submission: Submission, context: 
 async function accept(deps: SubmitDeps, job: NewJob): Promise<Acceptance> {
   const names = await deps.store.cachedArtifacts(job);
   let missing: string | null = null;
-  for (const name of names) if (missing === null && (await isFileMissing(deps, name))) missing = names[0] ?? null;
+  for (const name of names) if (missing === null && (await openFile(deps, name)) === null) missing = names[0] ?? null;
   return await deps.store.accept(job, { ...deps.rules, missing });
 }
 

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 
 export const ID_PREFIXES = {
   job: 'job_',
@@ -16,6 +16,9 @@ export const ID_PREFIXES = {
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const TIME_CHARS = 10;
 const RANDOM_CHARS = 16;
+/** Random bytes for the next ids: asking the system for those of each id would take longer than the rest of it. */
+const random = Buffer.alloc(256 * RANDOM_CHARS);
+let used = random.length;
 
 /** A prefix and a 26-character ULID: sortable by time, 80 random bits. */
 export function newId(kind: keyof typeof ID_PREFIXES, now: number = Date.now()): string {
@@ -44,5 +47,11 @@ function encodeTime(now: number): string {
 }
 
 function encodeRandom(): string {
-  return Array.from(randomBytes(RANDOM_CHARS), (byte) => ALPHABET.charAt(byte & 31)).join('');
+  if (used === random.length) {
+    randomFillSync(random);
+    used = 0;
+  }
+  let text = '';
+  for (const end = used + RANDOM_CHARS; used < end; used++) text += ALPHABET.charAt((random[used] ?? 0) & 31);
+  return text;
 }

@@ -54,15 +54,26 @@ export function canonicalQuery(pairs: readonly QueryPair[]): string {
     .join('&');
 }
 
+/** A query with a signature. */
+export interface SignedQuery {
+  /** Empty if the query cannot be read. */
+  pairs: readonly QueryPair[];
+  canonical: string;
+}
+
+export function readSignedQuery(query: string): SignedQuery {
+  const pairs = readQuery(query) ?? [];
+  return { pairs, canonical: canonicalQuery(pairs) };
+}
+
 /** Hex HMAC-SHA256 of the canonical query. */
 export function signQuery(pairs: readonly QueryPair[], secret: string): string {
   return createHmac('sha256', secret).update(canonicalQuery(pairs)).digest('hex');
 }
 
 /** Whether one of the secrets made the signature; constant-time comparison. */
-export function isSignedBy(pairs: readonly QueryPair[], secrets: readonly string[]): boolean {
+export function isSignedBy({ pairs, canonical }: SignedQuery, secrets: readonly string[]): boolean {
   const signature = Buffer.from(singleValue(pairs, 'signature') ?? '');
-  const canonical = canonicalQuery(pairs);
   return secrets
     .map((secret) => Buffer.from(createHmac('sha256', secret).update(canonical).digest('hex')))
     .map((expected) => expected.length === signature.length && timingSafeEqual(expected, signature))

@@ -61,15 +61,19 @@ export async function answerPicture(
   c: Context<AppEnv>,
   {
     data,
+    artifact,
     ...how
-  }: { data: CaptureData } & Pick<NamedArtifact, 'cacheControl' | 'conditional' | 'disposition' | 'contentType'>,
+  }: { data: CaptureData; artifact?: OpenArtifact } & Pick<
+    NamedArtifact,
+    'cacheControl' | 'conditional' | 'disposition' | 'contentType'
+  >,
 ): Promise<Response> {
-  const artifact = await openPictureOf(services, data);
+  const opened = artifact ?? (await openPictureOf(services, data));
   const { headers } = c.var.exchange;
   headers['x-width'] = String(data.width);
   headers['x-height'] = String(data.height);
   headers['x-cached'] = String(data.cached);
-  return await sendArtifact(services, c, { name: data.artifact, artifact, mayRedirect: false, ...how });
+  return await sendArtifact(services, c, { name: data.artifact, artifact: opened, mayRedirect: false, ...how });
 }
 
 /**

@@ -185,7 +185,7 @@ export type LinkRequest = Pick<NewJob, 'accountId' | 'cacheIdentity'> & Pick<Cap
 /** The stored picture and render that could answer a link. */
 export interface LinkAnswer {
   /** The newest picture, of any age, with the job that rendered it; null if there is none, or it is deleted. */
-  picture: { job: JobSnapshot; renderedAt: number; artifactName: string } | null;
+  picture: { jobId: string; renderedAt: number; data: CaptureData } | null;
   /** Whether a job with at least the timeout of the link is rendering a new picture. */
   inFlight: boolean;
 }

@@ -205,7 +205,9 @@ describe('GET /v1/render', () => {
       now: Date.now(),
     });
     const at = await linkOf(own, key?.id);
-    expect((await fetch(at(SMALL))).status).toBe(200);
+    const url = at(SMALL);
+    const open = async () => (await fetch(url)).status;
+    expect(await open()).toBe(200);
     const authorization = `Bearer ${key?.secret}`;
     expect((await own.post(SMALL, { authorization })).status).toBe(403);
     expect((await own.get('/v1/jobs', { authorization })).status).toBe(403);
@@ -217,6 +219,10 @@ describe('GET /v1/render', () => {
       now: Date.now(),
     });
     expect((await fetch((await linkOf(own, reader?.id))(SMALL))).status).toBe(403);
+    // The server keeps what the query stands for, but not the key.
+    expect(await open()).toBe(200);
+    await store.revokeKey(key?.id ?? '', Date.now());
+    expect(await open()).toBe(403);
   });
 });
 

@@ -107,7 +107,7 @@ describe('links', () => {
     const capture = aCapture();
     await completeNext(store, capture);
     expect(await store.findLinkAnswer(wish)).toEqual({
-      picture: { job: await store.findJob(first.id), renderedAt: NOON, artifactName: capture.artifact.name },
+      picture: { jobId: first.id, renderedAt: NOON, data: capture.data },
       inFlight: false,
     });
     const later = NOON + 7_200_000;

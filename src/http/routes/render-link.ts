@@ -1,4 +1,5 @@
 import type { Context, Handler } from 'hono';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { authenticateLink, type Principal, requireScope } from '../../account/authenticate.js';
 import { LINKS_SCOPE } from '../../contract/api-key.js';
@@ -10,7 +11,8 @@ import {
   NO_LINK_FIELDS,
   type QueryPair,
   RENDER_LINK_PATH,
-  readQuery,
+  readSignedQuery,
+  type SignedQuery,
   singleValue,
 } from '../../contract/render-link.js';
 import { EXTENSION } from '../../contract/request-fields.js';
@@ -26,11 +28,22 @@ const RETRY_SECONDS = 3;
 /** How long caches may keep a picture that is being renewed. */
 const RENEWAL_SECONDS = 10;
 
+/** All queries of links that are kept, in characters. What is kept of one takes about ten times as much. */
+const KEPT_CHARS = 2_000_000;
+
 interface Link {
   principal: Principal;
   submission: Submission;
   /** Unix ms. */
   expiresAt: number;
+}
+
+/** What never changes of a link: its query, and the submission that it stands for with this version of its template. */
+interface KnownLink {
+  signed: SignedQuery;
+  body: Record<string, unknown>;
+  templateId: string | null;
+  submission: Submission;
 }
 
 interface Order {
@@ -44,15 +57,24 @@ export const renderLink: Route = { method: 'GET', path: RENDER_LINK_PATH, access
 
 function handle(services: AppServices): Handler<AppEnv> {
   const starting = new Map<string, Promise<JobSnapshot>>();
+  // By its query. Keys, secrets and templates are read from the store for each request.
+  const kept = new LRUCache<string, KnownLink>({
+    maxSize: KEPT_CHARS,
+    sizeCalculation: (_, { length }) => length + 200,
+  });
   return async (c) => {
     const { url = '' } = c.env.incoming;
-    const pairs = readQuery(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
-    const principal = await authenticate(services, c, pairs);
+    const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
+    const known = kept.get(query);
+    const signed = known?.signed ?? readSignedQuery(query);
+    const principal = await authenticate(services, c, signed);
     if (!principal.scopes.includes(LINKS_SCOPE)) requireScope(principal, 'screenshot:write');
+    const read = await readLink(services, principal, { signed, known });
+    if (read !== known) kept.set(query, read);
     const link = {
       principal,
-      submission: await readSubmission(services, principal, pairs ?? []),
-      expiresAt: Number(singleValue(pairs ?? [], 'expires')) * 1000,
+      submission: read.submission,
+      expiresAt: Number(singleValue(signed.pairs, 'expires')) * 1000,
     };
     takeToken(services, c, { principal, meter: 'links', takes: false });
     const { picture, inFlight } = await services.findLinkPicture(link.submission, principal.accountId);
@@ -68,6 +90,7 @@ function handle(services: AppServices): Handler<AppEnv> {
     c.var.exchange.headers['x-job-id'] = picture.jobId;
     return await answerPicture(services, c, {
       data: picture.data,
+      artifact: picture.artifact,
       cacheControl: cacheControlOf(link, picture.ageMs),
       conditional: true,
     });
@@ -115,26 +138,33 @@ async function shared<T>(running: Map<string, Promise<T>>, key: string, step: ()
 }
 
 /** A wrong signature counts as a failed authentication. */
-async function authenticate(services: AppServices, c: Context<AppEnv>, pairs: QueryPair[] | null): Promise<Principal> {
+async function authenticate(services: AppServices, c: Context<AppEnv>, signed: SignedQuery): Promise<Principal> {
   try {
-    return await authenticateLink(services.store, pairs, services.now());
+    return await authenticateLink(services.store, signed, services.now());
   } catch (thrown) {
     throw failureOf(services, c, thrown, 'forbidden');
   }
 }
 
-async function readSubmission(
+/** Reads a link, unless it is known with the same version of its template. @throws CaptureError `invalid_request` */
+async function readLink(
   services: AppServices,
   principal: Principal,
-  pairs: readonly QueryPair[],
-): Promise<Submission> {
+  { signed, known }: { signed: SignedQuery; known: KnownLink | undefined },
+): Promise<KnownLink> {
+  const body = known?.body ?? bodyOfLink(signed.pairs);
+  const template = await services.templates.find(body, principal);
+  if (known !== undefined && known.templateId === (template?.id ?? null)) return known;
+  const submission = parseSubmission(body, { ...services.config, forceAsync: false, template });
+  const cacheTtl = Math.max(LINK_CACHE_TTL_MIN_S, submission.cacheTtl);
+  return { signed, body, templateId: template?.id ?? null, submission: { ...submission, cacheTtl } };
+}
+
+function bodyOfLink(pairs: readonly QueryPair[]): Record<string, unknown> {
   const { body, refused } = bodyOf(pairs);
   if (refused.length > 0) throw invalidRequest(refused.map((path) => ({ path, message: 'is not available in links' })));
   // The text of an inspected page is not in the answer, and would keep the picture out of the cache.
-  const request = body.inspect_page === true ? { ...body, inspect_page: false } : body;
-  const template = await services.templates.find(request, principal);
-  const submission = parseSubmission(request, { ...services.config, forceAsync: false, template });
-  return { ...submission, cacheTtl: Math.max(LINK_CACHE_TTL_MIN_S, submission.cacheTtl) };
+  return body.inspect_page === true ? { ...body, inspect_page: false } : body;
 }
 
 /** Caches may keep the picture only while it is fresh, or for a moment while it is renewed, and while the link is valid. */

@@ -89,7 +89,7 @@ export async function findLinkAnswer(
     queries.one<{ id: string }>(IN_FLIGHT, [accountId, digest]),
   ]);
   const inFlight = leader !== null && (await queries.one(SHARING, [leader.id, timeout])) !== null;
-  return linkAnswerOf(found, found === null ? null : await queries.one<FoundJob>(JOB_BY_ID, [found.jobId]), inFlight);
+  return linkAnswerOf(found, inFlight);
 }
 
 async function findByIdempotencyKey(queries: Queries, { accountId, idempotencyKey }: NewJob): Promise<FoundJob | null> {

@@ -97,13 +97,11 @@ export function entered(
   return { kind, job: toSnapshot({ ...row, ...shown }) };
 }
 
-/** @param found the newest picture, and the job that rendered it */
-export function linkAnswerOf(found: Picture | null, job: FoundJob | null, inFlight: boolean): LinkAnswer {
-  if (found === null || found.goneAt !== null || job === null) return { picture: null, inFlight };
-  return {
-    picture: { job: toSnapshot(job), renderedAt: found.renderedAt, artifactName: found.artifactName },
-    inFlight,
-  };
+/** @param found the newest picture */
+export function linkAnswerOf(found: Picture | null, inFlight: boolean): LinkAnswer {
+  if (found === null || found.goneAt !== null) return { picture: null, inFlight };
+  const { jobId, renderedAt, data } = found;
+  return { picture: { jobId, renderedAt, data: JSON.parse(data) as CaptureData }, inFlight };
 }
 
 /** No capture holds its slot for longer; a longer measurement means that the clock jumped. */

@@ -60,7 +60,7 @@ export function findLinkAnswer(sql: Sql, vault: Vault, request: LinkRequest): Li
   const found = sql.one<Picture>(NEWEST_PICTURE, [request.accountId, digest]);
   const leaderId = findInFlight(sql, request.accountId, digest);
   const inFlight = leaderId !== null && findSharing(sql, leaderId, request.timeout) !== null;
-  return linkAnswerOf(found, found === null ? null : findJob(sql, found.jobId), inFlight);
+  return linkAnswerOf(found, inFlight);
 }
 
 /** Finds the artifacts that `accept` would answer from; none for a repeated submission. */
