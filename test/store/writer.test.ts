@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
-import { Connection } from '../../src/store/sqlite/connection.js';
+import { Connection, type Sql } from '../../src/store/sqlite/connection.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { LogSync, Writer } from '../../src/store/sqlite/writer.js';
 import { translateEngineError } from '../../src/store/store-error.js';
@@ -117,6 +117,40 @@ test('a failed rollback reopens the database, without its writes, and the next w
   await it.store.createAccount('kept', NOON);
   expect((await it.store.listAccounts()).map(({ name }) => name)).toEqual(['kept']);
   expect([...trouble.opened].map((db) => db.open)).toEqual([false, true]);
+});
+
+test('reads in between see nothing of a long write, other writes come after it, and one that fails leaves nothing', async () => {
+  const { db, writer } = aDatabase();
+  const ids = () => db.prepare('SELECT id FROM rows').pluck().all();
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const order: string[] = [];
+  const insertTwo = async (sql: Sql, first: number) => {
+    for (const id of [first, first + 1]) {
+      sql.run('INSERT INTO rows (id) VALUES ($1)', [id]);
+      for (let turns = 0; turns < 5; turns++) await turn();
+      order.push(`${id} beside ${ids().join()}`);
+    }
+  };
+  const insert = (id: number) => writer.run(() => db.prepare('INSERT INTO rows (id) VALUES (?)').run(id));
+  const outcomes = await Promise.allSettled([
+    insert(1),
+    writer.runLong((sql) => insertTwo(sql, 2)),
+    insert(4),
+    writer.runLong(async (sql) => {
+      await insertTwo(sql, 5);
+      throw new Error('changed my mind');
+    }),
+    insert(7),
+  ]);
+  expect(outcomes.map(({ status }) => status)).toEqual([
+    'fulfilled',
+    'fulfilled',
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+  ]);
+  expect(order).toEqual(['2 beside 1', '3 beside 1', '5 beside 1,2,3,4', '6 beside 1,2,3,4']);
+  expect(ids()).toEqual([1, 2, 3, 4, 7]);
 });
 
 test('closing finishes the accepted writes, and accepts no more', async () => {

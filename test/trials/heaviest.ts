@@ -5,7 +5,7 @@
  * Sabotage that turns it red: let `readLargeJson` of http/large-json call readRequestJson for every body, or `encodeAside` of
  * render/encode/encode call encodeStrips for every picture.
  */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -61,6 +61,17 @@ export async function run({
   const isShort = Boolean(onlyShort);
   const made = await heaviest(isShort);
 
+  /** Batches that have been sent: rendering all of their captures would take an hour. */
+  const batches: { body: string; headers: Record<string, string> }[] = [];
+  const cancelBatches = async () => {
+    const url = `${door.url}/v1/batches`;
+    for (const { body, headers } of batches.splice(0)) {
+      // A request whose client has gone may have been accepted: its repetition returns the batch.
+      const answer = await fetch(url, { method: 'POST', body, headers });
+      const { data } = (await answer.json()) as { data?: { id: string } };
+      if (data !== undefined) await fetch(`${url}/${data.id}`, { method: 'DELETE', headers });
+    }
+  };
   const send = async (route: Endpoint, heavy: Heavy, signal = AbortSignal.timeout(ANSWER_MS)): Promise<number> => {
     const isConsole = route.path.startsWith('/console');
     const type = route.path.startsWith('/console') ? 'application/x-www-form-urlencoded' : 'application/json';
@@ -72,7 +83,9 @@ export async function run({
         : { authorization: `Bearer ${door.key}` }),
       ...(body instanceof FormData ? {} : { 'content-type': type }),
       ...heavy.headers,
+      ...(route.path === '/v1/batches' ? { 'idempotency-key': randomUUID() } : {}),
     };
+    if (route.path === '/v1/batches') batches.push({ body: String(body), headers: headers as Record<string, string> });
     const init = {
       method: route.method,
       headers,
@@ -101,6 +114,7 @@ export async function run({
     statuses.push(...answers.map(String));
     if (answers.some((status) => status >= 500 && status !== 503 && status !== 504))
       problems.push(`${told}: ${answers.join()}`);
+    await cancelBatches();
     await until(async () => (await queueOf(door)) === 0, ANSWER_MS, 50);
     const share =
       isShort && !told.includes('/v1/') ? 0 : await pause(LEFT_AFTER_MS).then(() => shareOfProcessor(server.pid));

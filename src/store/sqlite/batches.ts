@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ANSWERED_BATCH, type BatchRow, COMPLETED_BATCHES } from '../batches.js';
 import { type Digests, newJobRow } from '../rows.js';
 import { answerKnownBatch, isTooMuch } from '../rules/batches.js';
@@ -10,15 +11,18 @@ import { announceDelivery, insertDelivery, type ReceiverKey, refreshReceivers } 
 import { addReserved, countBatched, insertReservation, standingOf } from './ledger.js';
 import { joinTurns } from './turns.js';
 
+/** Jobs that are inserted in one turn of the event loop. */
+const INSERTED_AT_ONCE = 50;
+
 /** A job with what takes long to make of it. */
 export type PreparedJob = { job: NewJob; digests: Digests; sealed: Buffer };
 
-/** Accepts a batch inside the caller's transaction. @returns null once it is accepted */
-export function acceptBatch(
+/** Accepts a batch inside the caller's transaction, which may be long. @returns null once it is accepted */
+export async function acceptBatch(
   sql: Sql,
   vault: Vault,
   { batch, jobs, rules }: { batch: NewBatch; jobs: readonly PreparedJob[]; rules: AcceptRules },
-): BatchAcceptance | null {
+): Promise<BatchAcceptance | null> {
   const { id, accountId, keyId, requestId, idempotencyKey, webhook, enqueuedAt } = batch;
   const known = idempotencyKey === null ? null : sql.one<BatchRow>(ANSWERED_BATCH, ['', accountId, idempotencyKey]);
   if (known !== null) return answerKnownBatch(vault, batch, known);
@@ -45,7 +49,8 @@ export function acceptBatch(
   if (webhook !== null) insertDelivery(sql, vault, { job: batch, webhook, maxAttempts: rules.webhookMaxAttempts });
   joinTurns(sql, accountId, enqueuedAt);
   const queued = { credits: 0, jobs: 0 };
-  for (const { job, digests, sealed } of jobs) {
+  for (const [index, { job, digests, sealed }] of jobs.entries()) {
+    if (index % INSERTED_AT_ONCE === INSERTED_AT_ONCE - 1) await nextTurn();
     const kept = findKept(sql, job, { cacheDigest: digests.cache, missing: null });
     // Those that a picture answers, and those that upload one, are few.
     if (kept !== null) enter(sql, vault, queueUpload({ job, rules, digests, source: { kept, leaderId: null } }));

@@ -304,7 +304,7 @@ function batchStepsOf({ connection: sql, vault, writer, read, readDurable }: Eng
         prepared.push({ job, digests: digestsOf(vault, job), sealed: sealOrder(vault, job.id, job.options) });
         if (prepared.length % PREPARED_AT_ONCE === 0) await nextTurn();
       }
-      const refusal = await writer.run(() => acceptBatch(sql, vault, { batch, jobs: prepared, rules }));
+      const refusal = await writer.runLong((apart) => acceptBatch(apart, vault, { batch, jobs: prepared, rules }));
       if (refusal !== null) return refusal;
       const accepted = await steps.findBatch(batch.id);
       if (accepted === null) throw new Error(`batch ${batch.id} was not found after its acceptance`);

@@ -2,7 +2,8 @@ import { closeSync, fdatasync, fsync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { engineCodeOf, StoreError } from '../store-error.js';
 import type { Checkpoints } from './checkpoints.js';
-import type { Connection } from './connection.js';
+import { reconnect } from './connect.js';
+import { Connection, type Sql } from './connection.js';
 import type { DatabaseIntegrity } from './integrity.js';
 
 /** Maximum number of steps in a transaction: enough to share its cost, few enough never to stall the event loop. */
@@ -13,6 +14,8 @@ const LOCK_RETRY_MS = 10;
 
 interface Entry {
   step: () => unknown;
+  /** In place of `step`, for one that takes long. */
+  long?: (sql: Sql) => Promise<unknown>;
   /** Arrival time by performance.now(). */
   arrivedAt: number;
   resolve(value: unknown): void;
@@ -43,9 +46,28 @@ export class Writer {
    * @throws whatever the step throws; CaptureError `internal_error` 503 when nothing can be stored
    */
   run<T>(step: () => T): Promise<T> {
+    return this.#add({ step });
+  }
+
+  /**
+   * Runs a step that would hold the event loop for too long, in a transaction of its own, in which it may wait for turns of the loop. It has
+   * another connection, so that reads in between see nothing of it; other writes wait.
+   *
+   * @throws as `run` does
+   */
+  runLong<T>(long: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#add({ step: () => undefined, long });
+  }
+
+  #add<T>(steps: Pick<Entry, 'step' | 'long'>): Promise<T> {
     if (this.#closed) return Promise.reject(new Error('the store is closed'));
     return new Promise<T>((resolve, reject) => {
-      this.#entries.push({ step, arrivedAt: performance.now(), resolve: resolve as (value: unknown) => void, reject });
+      this.#entries.push({
+        ...steps,
+        arrivedAt: performance.now(),
+        resolve: resolve as (value: unknown) => void,
+        reject,
+      });
       this.#turn ??= this.#drain();
     });
   }
@@ -61,8 +83,10 @@ export class Writer {
     await nextTurn();
     while (this.#entries.length > 0) {
       await this.log.room();
-      const batch = this.#entries.splice(0, BATCH_LIMIT);
-      await this.#commit(batch);
+      const long = this.#entries.findIndex((entry) => entry.long !== undefined);
+      const [first] = this.#entries;
+      if (long === 0 && first?.long !== undefined) await this.#commitLong(this.#entries.splice(0, 1), first.long);
+      else await this.#commit(this.#entries.splice(0, long < 0 ? BATCH_LIMIT : Math.min(BATCH_LIMIT, long)));
       if (this.#entries.length > 0) await nextTurn();
     }
     this.#turn = null;
@@ -71,13 +95,30 @@ export class Writer {
   async #commit(batch: Entry[]): Promise<void> {
     try {
       this.integrity.require();
-      await this.#begin(batch[0]?.arrivedAt ?? performance.now());
+      await this.#begin(this.connection, batch[0]?.arrivedAt ?? performance.now());
       const outcomes = this.#attempt(batch);
       this.connection.run('COMMIT');
       void this.#answer(batch, outcomes);
     } catch (error) {
       this.#rejectAll(batch, error);
       this.#rollBack();
+    }
+  }
+
+  async #commitLong(entries: Entry[], long: NonNullable<Entry['long']>): Promise<void> {
+    let apart: Connection | null = null;
+    try {
+      this.integrity.require();
+      apart = new Connection(reconnect(this.connection.db.name));
+      await this.#begin(apart, entries[0]?.arrivedAt ?? performance.now());
+      const value = await long(apart);
+      apart.run('COMMIT');
+      void this.#answer(entries, [{ value }]);
+    } catch (error) {
+      this.#rejectAll(entries, error);
+    } finally {
+      // Without a commit, this undoes the transaction.
+      apart?.db.close();
     }
   }
 
@@ -114,12 +155,12 @@ export class Writer {
   }
 
   /** Begins a transaction. Writes that arrived while others waited for a lock do not wait as long again. */
-  async #begin(since: number): Promise<void> {
+  async #begin(connection: Connection, since: number): Promise<void> {
     const deadline = since + this.lockWaitMs;
     for (;;) {
       try {
-        if (this.#inTransaction) this.connection.reopen();
-        this.connection.run('BEGIN IMMEDIATE');
+        if (connection.db.inTransaction) connection.reopen();
+        connection.run('BEGIN IMMEDIATE');
         return;
       } catch (error) {
         if (!engineCodeOf(error).startsWith('SQLITE_BUSY') || performance.now() > deadline) throw error;
