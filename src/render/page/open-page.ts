@@ -30,6 +30,8 @@ export interface OpenPage {
   reportsSize: boolean;
   /** Whether the last wait for an idle page ended with its time. */
   isOutOfTime: boolean;
+  /** The document that was found to do nothing although it visibly waits, and the sign of it. */
+  idle: { document: DocumentState | null; sign: string } | null;
   /** Whether the page's time passes only when its clock is run. */
   readonly held: boolean;
   readonly debug?: DebugSink | undefined;
@@ -60,6 +62,7 @@ export function openPage(
     realTime: options.realTime,
     reportsSize: true,
     isOutOfTime: false,
+    idle: null,
     held: options.animate !== null,
     debug,
     clock: new ClockTotal(),

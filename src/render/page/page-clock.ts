@@ -60,7 +60,7 @@ interface ClockReport {
 }
 
 /** A page whose clock can run ahead. */
-export type TimedPage = Omit<OpenPage, 'main' | 'tolerance' | 'isOutOfTime'>;
+export type TimedPage = Omit<OpenPage, 'main' | 'tolerance' | 'isOutOfTime' | 'idle'>;
 
 /**
  * The scripts that replace the clocks of a page and its workers.
@@ -305,6 +305,7 @@ const REFRESH_LATE_MS = 1_500;
  * @param ms of the page's time
  */
 export async function waitForIdle(page: OpenPage, ms = ADVANCE_MS): Promise<void> {
+  if (ms !== ADVANCE_AGAIN_MS) page.idle = null;
   const maxMs = Math.min(IDLE_MAX_MS, page.deadlines.leftMs());
   page.isOutOfTime = (await page.deadlines.within(waitUntilIdle(page, ms, monotonicNow() + maxMs), maxMs)) !== true;
 }
@@ -366,9 +367,14 @@ async function waitUntilIdle(page: OpenPage, ms: number, endsAt: number): Promis
     }
     const isAtRest = network.realTimeReason() !== null || network.isIdle(LONG_POLL_AFTER_MS);
     if (last !== null && main.current === shown && !main.navigating && isAtRest) {
-      if (waiting === null || waiting.sign === null) return true;
-      const mayEnd = waiting.endsByTimer && nextMs !== null && nextMs <= IDLE_MAX_MS - ms - waitedMs;
-      if (!(mayEnd || (await goesOn(page, waiting.installs)))) return true;
+      const { sign, endsByTimer, installs } = waiting ?? { sign: null, endsByTimer: false, installs: false };
+      if (sign === null) return true;
+      const mayEnd = endsByTimer && nextMs !== null && nextMs <= IDLE_MAX_MS - ms - waitedMs;
+      const isKnown = page.idle?.document === shown && page.idle.sign === sign;
+      if (!mayEnd && !(await goesOn(page, { installs, isKnown }))) {
+        page.idle = { document: shown, sign };
+        return true;
+      }
       waitedMs += ADVANCE_AGAIN_MS;
     }
     if (last === null) await main.until(() => main.current !== shown);
@@ -415,11 +421,16 @@ async function waitingSign({ world, deadlines }: OpenPage, leftMs: number) {
 
 /**
  * Whether a page that visibly waits talks to a server, computes, or has begun to navigate. Lets real time pass to find out.
- * @param installs whether it installs a service worker
+ * @param waits.installs whether it installs a service worker
+ * @param waits.isKnown whether it has already been found to do nothing
  */
-async function goesOn({ session, deadlines, network, main }: OpenPage, installs: boolean): Promise<boolean> {
+async function goesOn(
+  { session, deadlines, network, main }: OpenPage,
+  { installs, isKnown }: { installs: boolean; isKnown: boolean },
+): Promise<boolean> {
   const talks = () => network.realTimeReason() !== null || !network.isIdle();
   if (talks()) return true;
+  if (isKnown) return installs || main.navigating;
   const before = await session.busyMs();
   await deadlines.sleep(WAITING_CHECK_MS);
   const now = await session.busyMs();
