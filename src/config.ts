@@ -63,7 +63,7 @@ const hours = written('a number of hours from 0 to 1000000', (text) =>
 const onOff = written('true or false', readOnOff);
 const webUrl = written('an http or https URL', readWebUrl);
 const destinations = listOf('a comma-separated list', (item) => item);
-/** The port that goes without saying for the scheme may be given. */
+/** The default port of the scheme may be written. */
 const origins = listOf('a comma-separated list of origins, such as http://127.0.0.1:4000', (item) =>
   /^https?:\/\/[^/?#@\\]+\/?$/i.test(item) && URL.canParse(item) ? new URL(item).origin : undefined,
 );
@@ -460,12 +460,12 @@ export const CONFIG_FILE = 'stillframe.config.json';
 
 export type ConfigFlags = Partial<Record<keyof Config, string>>;
 
-/** Where settings come from. */
+/** The sources of settings. */
 interface Sources {
   /** Texts of the flags that were given, by setting. */
   flags: ConfigFlags;
   env: NodeJS.ProcessEnv;
-  /** How an error names a flag. */
+  /** The name of a flag in an error. */
   nameFlag(name: keyof Config): string;
 }
 
@@ -524,11 +524,11 @@ export function hasDisplay(env: NodeJS.ProcessEnv = process.env): boolean {
   );
 }
 
-/** How npm has started this process, or a process before it. */
+/** The way in which npm has started this process, or a process before it. */
 export interface NpmStart {
   /** The command line that npm has given to its shell. */
   script: string;
-  /** What `npx --package=` names. */
+  /** The package that `npx --package=` names. */
   package: string | null;
 }
 

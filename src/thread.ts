@@ -36,7 +36,7 @@ export async function answerTask<Task, Value>(work: (task: Task) => Value | Prom
   await answer(work, workerData as Task);
 }
 
-/** How long a thread is kept for the next task. */
+/** The time for which a thread is kept for the next task. */
 const KEPT_FOR_MS = 10_000;
 
 /** Threads that are expensive to start: one that has answered its task is kept for another, for a while. */
@@ -115,13 +115,13 @@ async function nextAnswer<Value>(
   limits: Pick<ThreadOrder, 'signal' | 'timeoutMs' | 'failed'>,
 ): Promise<Answer<Value>> {
   const { signal, timeoutMs, failed } = limits;
-  const over = new AbortController();
-  const end = () => over.abort(signal.aborted ? signal.reason : new Error(`no answer within ${timeoutMs} ms`));
-  // In Node 20, AbortSignal.any forgets an AbortSignal.timeout that the garbage collection finds before its time is up.
+  const stopping = new AbortController();
+  const end = () => stopping.abort(signal.aborted ? signal.reason : new Error(`no answer within ${timeoutMs} ms`));
+  // In Node 20, AbortSignal.any forgets an AbortSignal.timeout that the garbage collection finds before its time is up (nodejs/node#57736).
   const timer = setTimeout(end, timeoutMs);
   signal.addEventListener('abort', end, { once: true });
   try {
-    const [given] = (await once(worker, 'message', { signal: over.signal })) as [Answer<Value>];
+    const [given] = (await once(worker, 'message', { signal: stopping.signal })) as [Answer<Value>];
     return given;
   } catch (error) {
     signal.throwIfAborted();

@@ -1,7 +1,7 @@
 /** The standard variables of OpenTelemetry (OTEL_…), as far as they concern traces. They have no flags. */
 import { ConfigError } from './contract/config-error.js';
 
-/** Where traces go, and what they say of this server. */
+/** The destination of traces, and their attributes of this server. */
 export interface TracingConfig {
   /** URL to which spans are posted. */
   endpoint: string;
@@ -9,7 +9,7 @@ export interface TracingConfig {
   headers: Record<string, string>;
   timeoutMs: number;
   compression: 'gzip' | 'none';
-  /** How long spans are collected before they are sent. */
+  /** The time for which spans are collected before they are sent. */
   delayMs: number;
   /** Attributes of all spans, `service.name` among them. */
   resource: Record<string, string>;

@@ -36,7 +36,7 @@ export interface OpenArtifact {
   /** Returns the same bytes without a stream; null unless they are in memory. */
   lend(range?: ByteRange): LentBytes | null;
   /** Makes an address from which anyone can read it for `LINK_SECONDS`; null if the storage has none, or readers must not be sent there. */
-  link: ((shown: ShownHeaders) => Promise<string>) | null;
+  link: ((headers: ShownHeaders) => Promise<string>) | null;
 }
 
 /** The stored files of a request, as they were written. */
@@ -49,7 +49,7 @@ export interface ShownHeaders {
   cacheControl: string;
 }
 
-/** How long a link to the storage is valid. */
+/** The validity of a link to the storage. */
 export const LINK_SECONDS = 300;
 
 /** Records the name of an artifact before anything of it is stored. A rejection cancels the put. */

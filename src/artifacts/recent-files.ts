@@ -11,7 +11,7 @@ export interface RecentFilesLimits {
   fileBytes: number;
 }
 
-/** Where the files lie. A file is known by its path, or whatever names it there. */
+/** The directory of the files. A file is known by its path, or whatever names it there. */
 export interface FileSource {
   /** @param bytes size of the file */
   stream(path: string, bytes: number, range?: ByteRange): Promise<Readable>;

@@ -21,7 +21,7 @@ import type { PackSource } from './page-pack.js';
 import { RecentFiles } from './recent-files.js';
 import { StorageHealth } from './storage-health.js';
 
-/** How long an object is assumed to exist without another check. */
+/** The time for which an object is assumed to exist without another check. */
 const KNOWN_MS = 60_000;
 const KNOWN_MAX = 2_000;
 
@@ -45,7 +45,7 @@ const CALL_MS = 10_000;
 /** Time limit of all tries of a put, and its increase per MB. */
 const PUT_MS = 15_000;
 const PUT_MS_PER_MB = 500;
-/** How long a check of the storage waits. The probe goes on, since a slow storage is not an unavailable one. */
+/** The time limit for a check of the storage. The probe goes on, since a slow storage is not an unavailable one. */
 const PROBE_MS = 2_000;
 /** Key of an empty object that is written while the bucket refuses writes. No artifact has this name. */
 const PROBE_KEY = 'write-probe';
@@ -122,7 +122,7 @@ class S3Artifacts implements Artifacts {
       modifiedAt,
       read: (range) => this.#contents.read(name, bytes, range),
       lend: (range) => this.#contents.lend(name, bytes, range),
-      link: this.#hasLinks ? (shown) => this.#link(name, shown) : null,
+      link: this.#hasLinks ? (headers) => this.#link(name, headers) : null,
     };
   }
 
@@ -180,7 +180,7 @@ class S3Artifacts implements Artifacts {
     const headers: Record<string, string> = range === undefined ? {} : { range: `bytes=${start}-${end}` };
     return await this.#call('read', async () => {
       const answer = await this.#bucket.send({ method: 'GET', key: name, headers, limitMs: CALL_MS }).catch((error) => {
-        // The object was deleted after it was last seen; the next request finds that out.
+        // The object was deleted after the last check; the next request finds that out.
         if (isMissing(error)) this.#objects.delete(name);
         throw error;
       });
@@ -203,22 +203,22 @@ class S3Artifacts implements Artifacts {
     );
   }
 
-  #link(name: string, shown: ShownHeaders): Promise<string> {
+  #link(name: string, headers: ShownHeaders): Promise<string> {
     const query = {
-      'response-content-type': shown.contentType,
-      'response-content-disposition': shown.contentDisposition,
-      'response-cache-control': shown.cacheControl,
+      'response-content-type': headers.contentType,
+      'response-content-disposition': headers.contentDisposition,
+      'response-cache-control': headers.cacheControl,
     };
     return this.#bucket.link(name, { query, seconds: LINK_SECONDS });
   }
 
   /** Checks the bucket itself. Concurrent callers share the answer. */
   #ask(): Promise<boolean> {
-    const asking = () =>
+    const signing = () =>
       this.#health.refusesWrites
         ? this.#writeProbe()
         : this.#bucket.read({ method: 'HEAD', key: null, limitMs: CALL_MS, tries: 1 });
-    this.#probe ??= asking()
+    this.#probe ??= signing()
       .then(
         () => true,
         () => false,

@@ -1,7 +1,7 @@
 import type { Log } from '../log.js';
 import { BucketError } from './bucket-error.js';
 
-/** How long an answer is taken as the state of the storage. */
+/** The time for which an answer is taken as the state of the storage. */
 const FRESH_MS = 5_000;
 
 /** Tracks whether a storage answers, by its last call. Logs when that changes. */

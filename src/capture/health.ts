@@ -14,7 +14,7 @@ export interface HealthDeps {
   ownNode: string;
   /** Whether renderers run in Chromium's sandbox. */
   sandboxed(): boolean;
-  /** Why the database's disk does not take another picture's records; null if it does. */
+  /** The reason why the database's disk does not take another picture's records; null if it does. */
   diskProblem(): Promise<string | null>;
   /** Whether another picture can be stored. */
   canStore(): Promise<boolean>;
@@ -25,7 +25,7 @@ export interface HealthDeps {
   webhooksActive(): boolean;
   draining(): boolean;
   now(): number;
-  /** How many ms have passed since a time of `now`, whatever jumps it has made. */
+  /** The number of ms that have passed since a time of `now`, whatever jumps it has made. */
   since(time: number): number;
 }
 

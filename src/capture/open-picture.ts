@@ -1,4 +1,4 @@
-/** How stored pictures are read, although something else may have deleted their files. */
+/** Reads stored pictures, although something else may have deleted their files. */
 import type { Artifacts, OpenArtifact } from '../artifacts/artifacts.js';
 import type { CaptureData } from '../contract/capture-data.js';
 import { CaptureError } from '../contract/capture-error.js';

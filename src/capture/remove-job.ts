@@ -5,7 +5,7 @@ import { removeNow, type SweepDeps } from './sweep.js';
 export interface RemoveJobDeps {
   store: Pick<JobStore, 'removeJob' | 'endFollowers'> & Pick<RetentionStore, 'forgetRemovals'>;
   artifacts: SweepDeps['artifacts'];
-  /** Stops the worker of this process that runs the job, if there is one, and tells those who wait for it. */
+  /** Stops the worker of this process that runs the job, if there is one, and notifies those who wait for it. */
   onCanceled(job: EndedJob): void;
   /** Called when jobs that shared its render can be claimed. */
   onRequeued(): void;

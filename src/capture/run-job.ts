@@ -20,9 +20,9 @@ import type { Templates } from './templates.js';
 /** Delay between two tries of a step while the database or the storage is unavailable, doubled each time up to the longest. */
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 2_000;
-/** How long a picture is kept in memory while the storage is unavailable, before the job returns to the queue. */
+/** The time for which a picture is kept in memory while the storage is unavailable, before the job returns to the queue. */
 const HOLD_MS = 300_000;
-/** How many times a job may return to the queue because this machine has no browser or no disk space for it, before it fails. */
+/** The number of times that a job may return to the queue because this machine has no browser or no disk space for it, before it fails. */
 const RELEASES_MAX = 60;
 const RELEASES_KNOWN = 1_000;
 /** Number of retry delays that such a job waits before it returns to the queue. */
@@ -46,7 +46,7 @@ export interface RunJobDeps {
     /** Uploads a picture. Rejects only if the signal ends it. */
     send(order: UploadOrder, signal: AbortSignal): Promise<UploadResult>;
   };
-  /** How to stop each running job that somebody cancels. */
+  /** Stops a running job that somebody cancels, by the job's id. */
   running?: Map<string, () => void>;
   /** Called for each job that ended, after its commit. */
   onEnded(job: EndedJob, timings: Record<string, number>): void;
@@ -56,11 +56,11 @@ export interface RunJobDeps {
   retryDelayMs: number;
   /** Default: five minutes. */
   holdMs?: number;
-  /** How many times each job has returned to the queue for lack of a browser or disk space. If absent, such a lack fails the job. */
+  /** The number of times that each job has returned to the queue for lack of a browser or disk space. If absent, such a lack fails the job. */
   releases?: Map<string, number>;
   log: Log;
   now(): number;
-  /** How many ms have passed since a time of `now`, whatever jumps it has made. */
+  /** The number of ms that have passed since a time of `now`, whatever jumps it has made. */
   since(time: number): number;
 }
 
@@ -120,7 +120,7 @@ export async function runJob(deps: RunJobDeps, job: ClaimedJob, shutdown: AbortS
   }
 }
 
-/** How an attempt ended, for its trace. */
+/** The end of an attempt, for its trace. */
 interface Conclusion {
   state: 'completed' | 'failed' | 'delayed' | 'released' | 'lost' | 'unknown';
   /** null unless the attempt failed. */
@@ -444,11 +444,11 @@ async function recordFailure(deps: RunJobDeps, job: ClaimedJob, failure: Failure
   }
   const artifact =
     error instanceof CaptureError && error.picture !== undefined ? await keepPicture(deps, job, error.picture) : null;
-  const shown = {
+  const ending = {
     ...(artifact === null ? stored : { ...stored, details: { ...details, artifact } }),
     tookMs: deps.since(job.enqueuedAt),
   };
-  const ended = await retryWhileUnavailable(waiting, () => deps.store.fail(claim, shown, deps.now()));
+  const ended = await retryWhileUnavailable(waiting, () => deps.store.fail(claim, ending, deps.now()));
   const failed = { ...facts, message: stored.message, duration_ms: Math.round(spentMs) };
   await reportEnded(deps, ended, { facts: failed, timings: {}, waiting });
   return ended.length === 0 ? LOST : { state: 'failed', code };

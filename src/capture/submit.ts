@@ -198,7 +198,7 @@ export function idempotencyConflict(acceptance: { sameKey: boolean; isRemoved: b
 export function quotaExceeded({ quota, used, reserved, resetsAt }: QuotaExceeded, now: number): CaptureError {
   return new CaptureError({
     code: 'quota_exceeded',
-    message: `The account's monthly quota of ${quota} credits does not cover this request. ${sayReset(resetsAt)}`,
+    message: `The account's monthly quota of ${quota} credits does not cover this request. ${describeReset(resetsAt)}`,
     details: { quota, used, reserved, resets_at: resetsAt },
     retryAfterSeconds: (resetsAt - now) / 1000,
   });
@@ -210,13 +210,13 @@ function linksLimitExceeded(
 ): CaptureError {
   return new CaptureError({
     code: 'quota_exceeded',
-    message: `The monthly limit of ${limit} credits for links of this key does not cover this capture. ${sayReset(resetsAt)}`,
+    message: `The monthly limit of ${limit} credits for links of this key does not cover this capture. ${describeReset(resetsAt)}`,
     details: { limit, used, resets_at: resetsAt },
     retryAfterSeconds: (resetsAt - now) / 1000,
   });
 }
 
-function sayReset(at: number): string {
+function describeReset(at: number): string {
   return `The next month begins on ${new Date(at).toISOString().slice(0, 10)}, in UTC.`;
 }
 

@@ -25,7 +25,7 @@ export interface SweepDeps {
 const BATCH = 200;
 /** Free space in bytes that the database keeps for later writes. */
 const FREE_KEPT_BYTES = 16_000_000;
-/** How long one round may remove files, since that delays the recovery of lost leases. */
+/** The time limit for the removal of files in one round, since that delays the recovery of lost leases. */
 const REMOVE_MS = 10_000;
 /** Number of files removed at the same time, since each costs a round trip to a bucket. */
 const REMOVE_AT_ONCE = 8;

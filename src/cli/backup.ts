@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { copyArtifacts } from '../artifacts/copy-artifacts.js';
 import { artifactsDirOf } from '../artifacts/directory.js';
 import { bucketOf } from '../service/artifact-storage.js';
-import { OperatorError, say } from './operator-error.js';
+import { OperatorError, printLine } from './operator-error.js';
 import { addSettings, BUCKET_SETTINGS } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
 
@@ -31,7 +31,7 @@ export function addBackupCommand(program: Command): void {
         refuseExisting(options.artifacts ? [target, pictures] : [target]);
         mkdirSync(dirname(target), { recursive: true });
         const { artifacts } = await store.backup(target);
-        if (bucket !== null) say(`The pictures in the bucket ${bucket.bucket} are not part of this copy.`);
+        if (bucket !== null) printLine(`The pictures in the bucket ${bucket.bucket} are not part of this copy.`);
         if (!options.artifacts) return print(options.json, { file: target }, () => target);
         // The pictures are copied after the database, so that one stored in the meantime is a surplus file, never a missing one.
         const { copied, missing } = await copyArtifacts(artifactsDirOf(config.dataDir), pictures, artifacts);

@@ -38,10 +38,10 @@ export function addBatchCommand(program: Command): void {
       if (output !== undefined && wait !== true) throw new UsageError('-o needs --wait.');
       if (output !== undefined && existsSync(output)) throw new OperatorError(`${output} exists already.`);
       const submitted = await client.submitBatch(readBatch(file), { idempotencyKey });
-      if (wait !== true) return print(json, submitted, () => sayBatch(submitted));
+      if (wait !== true) return print(json, submitted, () => describeBatch(submitted));
       const ended = await client.waitForBatch(submitted.id, { timeout: WAIT_MS });
       if (output !== undefined) await download({ client, json }, ended.id, output);
-      print(json, ended, () => sayBatch(ended));
+      print(json, ended, () => describeBatch(ended));
       if (ended.counts.failed > 0) process.exitCode = 1;
     },
   );
@@ -53,7 +53,9 @@ export function addBatchCommand(program: Command): void {
       print(json, found, () => {
         const failed = found.captures.filter(({ state }) => state === 'failed');
         const rows = failed.map(({ index, url, result }) => [String(index), url, result?.error?.message ?? '']);
-        return [sayBatch(found), ...(rows.length === 0 ? [] : [table(['index', 'page', 'failure'], rows)])].join('\n');
+        return [describeBatch(found), ...(rows.length === 0 ? [] : [table(['index', 'page', 'failure'], rows)])].join(
+          '\n',
+        );
       });
     },
   );
@@ -87,7 +89,7 @@ async function download({ client }: Pick<OnServer, 'client' | 'json'>, id: strin
   });
 }
 
-function sayBatch({ id, state, counts: { total, ...counts } }: Batch): string {
+function describeBatch({ id, state, counts: { total, ...counts } }: Batch): string {
   const phrases = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [`${count} ${name}`]));
   return `${id}  ${state}: ${phrases.join(', ')} of ${total}`;
 }

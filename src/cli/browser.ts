@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { OperatorError, say } from './operator-error.js';
+import { OperatorError, printLine } from './operator-error.js';
 import { addSettings, readSettings } from './settings-flags.js';
 import { addJsonCommand, print } from './with-store.js';
 
@@ -24,7 +24,8 @@ function addInstall(browser: Command): void {
       const { findChromium } = await import('../render/install/find-chromium.js');
       const { installChromium } = await import('../render/install/install-chromium.js');
       const found = options.ifMissing === true ? await findChromium(config) : null;
-      const executable = found ?? (await installChromium({ ...config, playwright: options.playwright === true, say }));
+      const executable =
+        found ?? (await installChromium({ ...config, playwright: options.playwright === true, print: printLine }));
       print(options.json, { path: executable.path, kind: executable.kind }, () => executable.path);
     },
   );

@@ -79,12 +79,12 @@ export function parseRequest(
   try {
     return parseSubmission(body, { forceAsync: false, webhookAllow: [], allowInsecureTls: true, template }).options;
   } catch (error) {
-    throw error instanceof CaptureError ? new UsageError(sayFlags(error)) : error;
+    throw error instanceof CaptureError ? new UsageError(describeFlags(error)) : error;
   }
 }
 
 /** The problems of a rejected request, one per line, with fields named by their flags. */
-export function sayFlags(error: CaptureError): string {
+export function describeFlags(error: CaptureError): string {
   const issues = error.details?.issues as RequestIssue[] | undefined;
   if (issues === undefined || issues.length === 0 || error.code !== 'invalid_request')
     return namingFlags(error.message);
@@ -179,8 +179,8 @@ function settingsOf({ cli }: Field) {
 
 function helpOf({ description, defaultValue }: Field): string {
   const help = description.replaceAll(/`(\w+)`/g, flagNamed);
-  const isSaid = typeof defaultValue === 'number' || typeof defaultValue === 'string';
-  return isSaid ? `${help} (default: ${defaultValue})` : help;
+  const hasPlainDefault = typeof defaultValue === 'number' || typeof defaultValue === 'string';
+  return hasPlainDefault ? `${help} (default: ${defaultValue})` : help;
 }
 
 /** Turns a field name in a description into its flag. */

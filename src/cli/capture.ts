@@ -15,7 +15,7 @@ import {
 } from './capture-report.js';
 import { type CaptureTarget, readTarget } from './capture-target.js';
 import { LOCAL_PAGE } from './capture-target-page.js';
-import { printable, say, toErrorObject, UsageError } from './operator-error.js';
+import { printable, printLine, toErrorObject, UsageError } from './operator-error.js';
 import { checkWritable, defaultName, pathOfHtml, readFormat, withFormat } from './picture-file.js';
 import { type CaptureOrder, readStdin, runCapture } from './run-capture.js';
 import { addSettings, CAPTURE_SETTINGS, readSettings } from './settings-flags.js';
@@ -118,7 +118,7 @@ async function runOnServer(server: string, { url, flags, command, printJson }: S
   });
   const { cdn_url: _where, ...data } = picture;
   if (flags.json) printJson({ ok: true, file, ...data });
-  else say(printable(describePicture(file, picture)));
+  else printLine(printable(describePicture(file, picture)));
 }
 
 interface ReadOrder {
@@ -181,7 +181,7 @@ function hasOwnTarget(command: Command): boolean {
 /** Prints the other results after the picture has been written. Remarks go to standard error. */
 function report(captured: Captured): void {
   const { inspection, extraction } = captured.data;
-  say(printable(describeCapture(captured)));
+  printLine(printable(describeCapture(captured)));
   const output = captured.file === null ? process.stderr : process.stdout;
   if (extraction !== undefined) output.write(describeExtraction(extraction));
   if (inspection !== null) output.write(describeInspection(inspection));

@@ -82,11 +82,11 @@ export function describeComparison({ same, share, pixels, regions, before, after
   if (same) return 'The pictures are the same.';
   const size = ({ width, height }: { width: number; height: number }) => `${width}×${height} px`;
   const resized = size(before) === size(after) ? '' : `, from ${size(before)} to ${size(after)}`;
-  const shown = regions
+  const listed = regions
     .slice(0, REGIONS_SHOWN)
     .map(({ x, y, width, height }) => `  ${width}×${height} px at ${x},${y}`);
   const more = regions.length > REGIONS_SHOWN ? [`  and ${regions.length - REGIONS_SHOWN} more regions`] : [];
-  return [`${percentOf(share)} of the pixels have changed (${pixels})${resized}:`, ...shown, ...more].join('\n');
+  return [`${percentOf(share)} of the pixels have changed (${pixels})${resized}:`, ...listed, ...more].join('\n');
 }
 
 /** A share as a percentage that is not 0 for any change. */

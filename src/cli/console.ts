@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { issueConsoleLink, LINK_MINUTES, SESSION_HOURS } from '../account/console-access.js';
 import type { ServerFacts } from '../service/server-file.js';
-import { OperatorError, say } from './operator-error.js';
+import { OperatorError, printLine } from './operator-error.js';
 import { serverOf } from './running-server.js';
 import { addSettings } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
@@ -36,10 +36,12 @@ export function addConsoleCommand(program: Command): void {
         const url = `${consoleBase(server)}/console/enter?token=${secret}`;
         print(options.json, { url, expires_at: expiresAt }, () => url);
         if (!(await answers(server.url))) {
-          say(`No server answers at ${server.url}. Start it there, or name its address with --host and --port.`);
+          printLine(`No server answers at ${server.url}. Start it there, or name its address with --host and --port.`);
         }
         if (!options.json) {
-          say(`The link works once, within ${LINK_MINUTES} minutes, and opens the console for ${SESSION_HOURS} hours.`);
+          printLine(
+            `The link works once, within ${LINK_MINUTES} minutes, and opens the console for ${SESSION_HOURS} hours.`,
+          );
         }
       }),
   );

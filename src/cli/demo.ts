@@ -7,7 +7,7 @@ import { type CaptureRequest, type Picture, Stillframe, verifyWebhook } from '..
 import { type Config, readConfig } from '../config.js';
 import { createLog } from '../log.js';
 import { type DemoSite, startDemoSite } from './demo-site.js';
-import { OperatorError, say } from './operator-error.js';
+import { OperatorError, printLine } from './operator-error.js';
 import { addSettings, readSettings } from './settings-flags.js';
 
 const WEBHOOK_SECRET = 'a secret of the demonstration';
@@ -56,16 +56,16 @@ function demoConfig(config: Config, dataDir: string, site: DemoSite): Config {
 
 async function run(config: Config, places: { site: DemoSite; outputDir: string; browserDir: string }): Promise<void> {
   const { site, outputDir, browserDir } = places;
-  say(bold('1. A server'));
+  printLine(bold('1. A server'));
   const { Service } = await import('../service/service.js');
   await using service = await Service.start(config, {
     log: createLog({ level: config.log, format: config.logFormat }),
-    say,
+    print: printLine,
     browserDir,
   });
   await service.ready;
   if (service.firstKey === null) throw new OperatorError('The demo server created no API key.');
-  say(`   ready on ${service.url}, with a new API key; the site to capture runs on ${site.url}\n`);
+  printLine(`   ready on ${service.url}, with a new API key; the site to capture runs on ${site.url}\n`);
   await mkdir(outputDir, { recursive: true });
   const client = new Stillframe({ baseUrl: service.url, apiKey: service.firstKey });
   const files: string[] = [];
@@ -75,14 +75,14 @@ async function run(config: Config, places: { site: DemoSite; outputDir: string; 
   };
   await takePicturesNow(client, site.url, keep);
   await takePictureLater(client, site, keep);
-  say(bold('4. The pictures'));
+  printLine(bold('4. The pictures'));
   for (const file of files) process.stdout.write(`${file}\n`);
 }
 
 type Keep = (name: string, picture: Picture) => Promise<void>;
 
 async function takePicturesNow(client: Stillframe, site: string, keep: Keep): Promise<void> {
-  say(bold('2. Synchronous captures (POST /v1/screenshot answers 200)'));
+  printLine(bold('2. Synchronous captures (POST /v1/screenshot answers 200)'));
   const article: CaptureRequest = { url: `${site}/article`, format: 'webp' };
   const orders: [string, CaptureRequest][] = [
     ['article.webp', article],
@@ -94,21 +94,23 @@ async function takePicturesNow(client: Stillframe, site: string, keep: Keep): Pr
   for (const [name, request] of orders) {
     const picture = await client.capture(request);
     await keep(name, picture);
-    say(`   ${name.padEnd(20)} ${picture.width}×${picture.height}, ${picture.bytes} bytes, ${picture.duration_ms} ms`);
+    printLine(
+      `   ${name.padEnd(20)} ${picture.width}×${picture.height}, ${picture.bytes} bytes, ${picture.duration_ms} ms`,
+    );
   }
   const again = await client.capture(article);
-  say(`   the first one again: cached ${String(again.cached)}, not rendered\n`);
+  printLine(`   the first one again: cached ${String(again.cached)}, not rendered\n`);
 }
 
 async function takePictureLater(client: Stillframe, site: DemoSite, keep: Keep): Promise<void> {
-  say(bold('3. An asynchronous capture (202) with a signed webhook'));
+  printLine(bold('3. An asynchronous capture (202) with a signed webhook'));
   const callback = site.nextCallback();
   const webhook = { url: `${site.url}/hook`, secret: WEBHOOK_SECRET };
   const { job_id: jobId, state } = await client.submit({ url: `${site.url}/article?later`, format: 'png', webhook });
-  say(`   ${jobId} ${state}`);
+  printLine(`   ${jobId} ${state}`);
   const picture = await client.wait(jobId);
   const { event } = await verifyWebhook({ ...(await callback), secret: WEBHOOK_SECRET });
-  say(`   webhook ${event}, signature verified\n`);
+  printLine(`   webhook ${event}, signature verified\n`);
   await keep('article-later.png', picture);
 }
 

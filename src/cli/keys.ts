@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { issueKey, newSigningSecret } from '../account/issue-key.js';
 import { LINKS_SCOPE, SCOPES, type Scope } from '../contract/api-key.js';
-import { OperatorError, printable, say, UsageError } from './operator-error.js';
+import { OperatorError, printable, printLine, UsageError } from './operator-error.js';
 import {
   addStoreCommand,
   credits,
@@ -65,7 +65,8 @@ function addCreate(keys: Command): void {
             { id, label: key.label, account: key.accountName, scopes, secret, created_at: createdAt },
             () => secret,
           );
-          if (!json) say(`Key ${id} (${label}, account ${accountName}). Keep the secret above: it is not shown again.`);
+          if (!json)
+            printLine(`Key ${id} (${label}, account ${accountName}). Keep the secret above: it is not shown again.`);
         },
         { creates: true },
       ),
@@ -171,8 +172,8 @@ function addSigningSecret(keys: Command): void {
         if (!(await store.rotateSigningSecret(id, secret, until))) throw unknownKey(id);
         print(json, { signing_secret: secret, old_until: current === undefined ? null : until }, () => secret);
         if (json) return;
-        say('Keep the signing secret above: it is not shown again.');
-        if (current !== undefined) say(describeOld(until, now));
+        printLine('Keep the signing secret above: it is not shown again.');
+        if (current !== undefined) printLine(describeOld(until, now));
       }),
     );
 }

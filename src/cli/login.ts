@@ -5,7 +5,7 @@ import { storageStateSchema } from '../contract/login-schema.js';
 import { normalizeTargetUrl } from '../contract/read-url.js';
 import type { StorageState } from '../render/launch/login-window.js';
 import { readTarget } from './capture-target.js';
-import { OperatorError, say, UsageError } from './operator-error.js';
+import { OperatorError, printLine, UsageError } from './operator-error.js';
 import { checkWritable, replaceFile } from './picture-file.js';
 import { RunSignals } from './run-signals.js';
 import { addSettings, readSettings } from './settings-flags.js';
@@ -51,7 +51,7 @@ export function addLoginCommand(program: Command): void {
       await save(flags.output, state);
       const facts = { file: flags.output, cookies: state.cookies.length, origins: state.origins.length };
       print(flags.json, facts, () => flags.output);
-      say(`${facts.cookies} cookies, local storage of ${facts.origins} origins`);
+      printLine(`${facts.cookies} cookies, local storage of ${facts.origins} origins`);
       warnIfTooLarge(state);
     },
   );
@@ -73,14 +73,14 @@ async function signIn(config: Config, url: string): Promise<StorageState | null>
   const { LoginWindow } = await import('../render/launch/login-window.js');
   using signals = new RunSignals();
   await using window = await LoginWindow.open({ executable, url, sandbox: config.sandbox !== false });
-  say('Sign in in the window. Then press Enter here, or close the window.');
+  printLine('Sign in in the window. Then press Enter here, or close the window.');
   using enter = onEnter();
   const ended = new Promise<void>((resolve) =>
     signals.signal.addEventListener('abort', () => resolve(), { once: true }),
   );
   await Promise.race([window.closed, enter.pressed, ended]);
   if (signals.exitCode === null) return await window.state();
-  say('Nothing was saved.');
+  printLine('Nothing was saved.');
   process.exitCode = signals.exitCode;
   return null;
 }
@@ -133,5 +133,5 @@ function warnIfTooLarge(state: StorageState): void {
   const [issue] = checked.success ? [] : checked.error.issues;
   if (issue === undefined) return;
   const at = ['storage_state', ...issue.path].map(String).join('.');
-  say(`Captures will refuse this file: \`${at}\` ${issue.message}. Remove from it what they do not need.`);
+  printLine(`Captures will refuse this file: \`${at}\` ${issue.message}. Remove from it what they do not need.`);
 }

@@ -8,7 +8,7 @@ import { addCaptureFlags, readCaptureFlags } from './capture-flags.js';
 import { addComparisonFlags } from './compare.js';
 import type { Baseline } from './multi/compare-shots.js';
 import type { ShotsReport } from './multi/shots-report.js';
-import { failing, githubAnnotation, OperatorError, say, toErrorObject, UsageError } from './operator-error.js';
+import { failing, githubAnnotation, OperatorError, printLine, toErrorObject, UsageError } from './operator-error.js';
 import { checkWritable, replaceFile } from './picture-file.js';
 import { addSettings, CAPTURE_SETTINGS, readSettings } from './settings-flags.js';
 
@@ -99,7 +99,7 @@ export function addMultiCommand(program: Command): void {
 function annotate(error: unknown, file: string): void {
   const { message, details } = toErrorObject(error);
   const issues = (details?.issues as { line?: number; message: string }[] | undefined) ?? [{ message }];
-  for (const issue of issues) say(githubAnnotation({ file, line: issue.line ?? 1, message: issue.message }));
+  for (const issue of issues) printLine(githubAnnotation({ file, line: issue.line ?? 1, message: issue.message }));
 }
 
 async function run(file: string, flags: MultiFlags, command: Command): Promise<ShotsReport> {
@@ -149,7 +149,7 @@ async function run(file: string, flags: MultiFlags, command: Command): Promise<S
     contactSheet,
     server: flags.server === undefined ? null : { url: flags.server, key: callersKey() },
   });
-  say(describeReport(report));
+  printLine(describeReport(report));
   if (!report.ok) process.exitCode = 1;
   if (signals.exitCode !== null) process.exitCode = signals.exitCode;
   return report;

@@ -20,7 +20,7 @@ export function whenNpmEnds(call: () => void): Disposable {
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** The parent, and its parent if that is npm's shell, which a killed npm leaves behind; null if they cannot be told at this moment. */
+/** The parent, and its parent if that is npm's shell, which a killed npm leaves behind; null if they cannot be identified at this moment. */
 function parents(): string | null {
   const { ppid } = process;
   if (process.platform !== 'linux') return String(ppid);

@@ -32,7 +32,7 @@ export function failing(
 }
 
 /** Prints a line on standard error, where remarks go. */
-export function say(line: string): void {
+export function printLine(line: string): void {
   process.stderr.write(`${withOwnCommand(line)}\n`);
 }
 
@@ -50,7 +50,7 @@ const EXPECTED = new Set([
 /** Ends a command with exit code 1 or 2, and prints one line for an expected failure, the stack trace for a bug. */
 export function failWith(error: unknown): void {
   process.exitCode = isUsage(error) ? 2 : 1;
-  say(`stillframe: ${printable(describeError(error))}`);
+  printLine(`stillframe: ${printable(describeError(error))}`);
 }
 
 /** Builds the error object that `--json` prints: that of a CaptureError, or the message of another expected failure. */

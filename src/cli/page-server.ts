@@ -262,10 +262,10 @@ export class RefusedHosts {
 
   /** Describes them in one line, with the flags that allow them; null if there are none. */
   describe(): string | null {
-    const shown = [...this.#reasons].slice(0, REFUSED_SHOWN);
-    if (shown.length === 0) return null;
+    const listed = [...this.#reasons].slice(0, REFUSED_SHOWN);
+    if (listed.length === 0) return null;
     const more = this.#reasons.size > REFUSED_SHOWN ? ` and ${this.#reasons.size - REFUSED_SHOWN} more` : '';
-    const flags = shown.map(([name]) => `--allow-network ${name}`).join(' ');
-    return `The local page was refused: ${shown.map(([name, reason]) => `${name} (${reason})`).join(', ')}${more}. To allow: ${flags}`;
+    const flags = listed.map(([name]) => `--allow-network ${name}`).join(' ');
+    return `The local page was refused: ${listed.map(([name, reason]) => `${name} (${reason})`).join(', ')}${more}. To allow: ${flags}`;
   }
 }

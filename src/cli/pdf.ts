@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { PERMISSIONS } from '../contract/document-schema.js';
 import { parsePdfWork } from '../contract/pdf-work.js';
-import { OperatorError, say, UsageError } from './operator-error.js';
+import { OperatorError, printLine, UsageError } from './operator-error.js';
 import { checkWritable, readFileOf, writePicture } from './picture-file.js';
 
 interface Output {
@@ -155,7 +155,7 @@ async function run(
   for (const [nth, { name, content, pages }] of made.entries()) {
     const path = toDirectory ? join(output, `${name.replace(/\.pdf$/i, '')}-${nth + 1}.pdf`) : output;
     await writePicture(path, content, force);
-    say(`${path}: ${pages} ${pages === 1 ? 'page' : 'pages'}, ${content.length} bytes`);
+    printLine(`${path}: ${pages} ${pages === 1 ? 'page' : 'pages'}, ${content.length} bytes`);
   }
 }
 

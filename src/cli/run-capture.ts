@@ -78,9 +78,9 @@ async function render(order: CaptureOrder, page: LocalPage | null): Promise<Engi
   const began = performance.now();
   let progress = 0;
   using line = new StatusLine(process.stderr, () => describeProgress(name, progress, began));
-  const say = (text: string) => line.say(text);
+  const print = (text: string) => line.print(text);
   if (target.kind === 'url' && !publicOnly && isPrivate(options.url) && isFirstNotice(config))
-    say(privateNote(options.url));
+    print(privateNote(options.url));
   const { Engine } = await import('../library/engine.js');
   const zone = newPageZone();
   await using engine = await Engine.open(
@@ -89,18 +89,18 @@ async function render(order: CaptureOrder, page: LocalPage | null): Promise<Engi
     {
       allowDestinations: allowedOnThisMachine(config, { publicOnly, zone }),
       log: createLog({ level: 'warn', format: config.logFormat }),
-      say,
+      print,
       only: options,
     },
   );
-  const onMissing = (paths: ReadonlySet<string>) => say(describeMissing(target, paths));
+  const onMissing = (paths: ReadonlySet<string>) => print(describeMissing(target, paths));
   const onProgress = (value: number) => {
     progress = value;
     line.draw();
   };
   return await captureTarget(
     engine,
-    { page, name, options, zone, network, onMissing, onRefused: say },
+    { page, name, options, zone, network, onMissing, onRefused: print },
     { onProgress, debug },
   );
 }

@@ -8,7 +8,7 @@ import { builtFile, packageVersion } from '../package-files.js';
 import { EncodeQueue } from '../render/memory.js';
 import { guardProcess } from '../service/guard-process.js';
 import { IdleEngine, LocalCaptures } from './local-captures.js';
-import { say } from './operator-error.js';
+import { printLine } from './operator-error.js';
 
 /** Number of concurrent captures, in one browser. */
 const CONCURRENCY = 2;
@@ -26,7 +26,7 @@ export async function serveMcp(config: Config): Promise<void> {
   await using engine = new IdleEngine(async () => {
     // The engine is loaded only when it is needed, since assistants start all their servers at once.
     const { Engine } = await import('../library/engine.js');
-    return await Engine.open(settings, { allowDestinations, log, say, signal: stop.signal });
+    return await Engine.open(settings, { allowDestinations, log, print: printLine, signal: stop.signal });
   });
   const captures = new LocalCaptures({ engine, syncWaitMs, rules: { webhookAllow: [], tolerate, allowInsecureTls } });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());

@@ -8,7 +8,7 @@ import { fontsDirOf } from '../render/launch/font-folder.js';
 import { guardProcess } from '../service/guard-process.js';
 import { fontAdvice } from './font-advice.js';
 import { whenNpmEnds } from './npm-watch.js';
-import { say } from './operator-error.js';
+import { printLine } from './operator-error.js';
 import { withOwnCommand } from './own-command.js';
 import { ALL_SETTINGS, addSettings, readSettings } from './settings-flags.js';
 
@@ -18,7 +18,7 @@ import { ALL_SETTINGS, addSettings, readSettings } from './settings-flags.js';
  */
 const HEAP_GROWING_PERCENT = 50;
 
-/** How long a server that is stopped before it is ready, for example while it installs a browser, may take to stop. */
+/** The time limit for the stop of a server that is not ready yet, for example while it installs a browser. */
 const STARTING_STOP_MS = 2_000;
 
 /**
@@ -38,7 +38,7 @@ export function addServeCommand(program: Command, isDefault: boolean): void {
     using _guard = guardProcess(log);
     const signalled = firstSignal(log);
     const { Service } = await import('../service/service.js');
-    const service = await Service.start(config, { log, tracing, say });
+    const service = await Service.start(config, { log, tracing, print: printLine });
     void reportFonts(config, log);
     const isReady = await Promise.race([readyOrStopped(service).then(() => true), signalled.then(() => false)]);
     if (!isReady) setTimeout(() => process.exit(), STARTING_STOP_MS);
@@ -68,7 +68,7 @@ interface Running {
 function announce(config: Config, log: Log, service: Running): void {
   if (service.firstKey !== null) process.stdout.write(`${withOwnCommand(firstSteps(service.url, service.firstKey))}\n`);
   if (config.logFormat === 'json') log.info({ url: service.url }, 'ready');
-  else say(`${styleText('green', 'stillframe ready', { stream: process.stderr })} on ${service.url}`);
+  else printLine(`${styleText('green', 'stillframe ready', { stream: process.stderr })} on ${service.url}`);
 }
 
 function firstSteps(url: string, key: string): string {

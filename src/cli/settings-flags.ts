@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type Config, type ConfigFlags, readConfig, SETTINGS, unknownSettings } from '../config.js';
-import { say } from './operator-error.js';
+import { printLine } from './operator-error.js';
 
 /** The settings of commands that capture without a server. */
 export const CAPTURE_SETTINGS: readonly (keyof Config)[] = [
@@ -35,7 +35,7 @@ function flagOf(name: keyof Config): Option | null {
   const setting = SETTINGS[name];
   if (setting.flag === null) return null;
   const flags = setting.argument === '' ? setting.flag : `${setting.flag} ${setting.argument}`;
-  return new Option(flags, `${setting.help}${sayDefault(name)} [STILLFRAME_${setting.env}]`);
+  return new Option(flags, `${setting.help}${describeDefault(name)} [STILLFRAME_${setting.env}]`);
 }
 
 function describeVariables(command: Command, names: readonly (keyof Config)[]): string {
@@ -44,14 +44,14 @@ function describeVariables(command: Command, names: readonly (keyof Config)[]): 
   helper.prepareContext(helpWidth === undefined ? {} : { helpWidth });
   const variables = names.map((name) => ({
     term: `STILLFRAME_${SETTINGS[name].env}`,
-    text: `${SETTINGS[name].help}${sayDefault(name)}`,
+    text: `${SETTINGS[name].help}${describeDefault(name)}`,
   }));
   const widest = Math.max(...variables.map(({ term }) => term.length));
   const items = variables.map(({ term, text }) => helper.formatItem(term, widest, text, helper));
   return `\nSecrets, from the environment or the configuration file only:\n${items.join('\n')}`;
 }
 
-function sayDefault(name: keyof Config): string {
+function describeDefault(name: keyof Config): string {
   const { default: value, defaultText } = SETTINGS[name];
   if (defaultText !== undefined) return ` (default: ${defaultText})`;
   if (value === null || typeof value === 'boolean' || (Array.isArray(value) && value.length === 0)) return '';
@@ -64,16 +64,16 @@ function sayDefault(name: keyof Config): string {
  * @throws ConfigError
  */
 export function readSettings(command: Command): Config {
-  for (const warning of unknownSettings()) say(`stillframe: ${warning}`);
+  for (const warning of unknownSettings()) printLine(`stillframe: ${warning}`);
   const flags: ConfigFlags = {};
   for (const name of Object.keys(SETTINGS) as (keyof Config)[]) {
-    const flag = givenFlag(command, name);
+    const flag = flagValue(command, name);
     if (flag !== undefined) flags[name] = flag;
   }
   return readConfig(flags);
 }
 
-function givenFlag(command: Command, name: keyof Config): string | undefined {
+function flagValue(command: Command, name: keyof Config): string | undefined {
   const { flag } = SETTINGS[name];
   if (flag === null) return undefined;
   const key = flag.replace(/^--(no-)?/, '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -83,7 +83,7 @@ function givenFlag(command: Command, name: keyof Config): string | undefined {
   return undefined;
 }
 
-/** Where the pictures are kept, if not in the data directory. */
+/** The place of the pictures, if it is not in the data directory. */
 export const BUCKET_SETTINGS = [
   's3Endpoint',
   's3Bucket',

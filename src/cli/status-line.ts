@@ -39,7 +39,7 @@ export class StatusLine implements Disposable {
   }
 
   /** Prints a line above it. */
-  say(line: string): void {
+  print(line: string): void {
     this.#stream.write(`${this.#timer === null ? '' : CLEAR}${line}\n`);
     this.draw();
   }

@@ -96,7 +96,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, previe
   } catch (error) {
     if (response.headersSent) throw error;
     const page = Buffer.from(
-      `<!doctype html><meta charset="utf-8"><title>Error</title><pre>${escaped(sayProblems(error))}</pre>${RELOAD}`,
+      `<!doctype html><meta charset="utf-8"><title>Error</title><pre>${escaped(describeProblems(error))}</pre>${RELOAD}`,
     );
     send(error instanceof CaptureError ? 400 : 500, 'text/html', page.length).end(page);
   }
@@ -127,7 +127,7 @@ function typeOf(name: string, content: Uint8Array): string {
   return type.startsWith('text/') ? withEncoding(type, text) : type;
 }
 
-function sayProblems(error: unknown): string {
+function describeProblems(error: unknown): string {
   const issues = error instanceof CaptureError ? (error.details?.issues as RequestIssue[] | undefined) : undefined;
   return issues?.map(({ path, message }) => `${path} ${message}`).join('\n') ?? (error as Error).message;
 }

@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { actOnServer, addServerCommand, type OnServer } from './on-server.js';
-import { say } from './operator-error.js';
+import { printLine } from './operator-error.js';
 import { readTemplateDir } from './template-dir.js';
 import { print, table } from './with-store.js';
 
@@ -24,7 +24,7 @@ export function addTemplatesCommand(program: Command): void {
     print(
       json,
       stored,
-      () => `${stored.name}@${stored.version}  ${stored.files.length} files, ${sayBytes(stored.bytes)}`,
+      () => `${stored.name}@${stored.version}  ${stored.files.length} files, ${formatBytes(stored.bytes)}`,
     );
   });
 
@@ -39,7 +39,7 @@ export function addTemplatesCommand(program: Command): void {
             one.name,
             String(one.version),
             String(one.versions),
-            sayBytes(one.bytes),
+            formatBytes(one.bytes),
             one.description ?? '',
           ]),
         ),
@@ -61,7 +61,7 @@ export function addTemplatesCommand(program: Command): void {
     .action(async (dir: string, { port: at }: { port: number }) => {
       const { previewTemplate } = await import('./template-preview.js');
       const { url } = await previewTemplate(dir, at);
-      say(`${url} shows the examples of template.json; ${url}?title=Hello another value. Stop with Ctrl+C.`);
+      printLine(`${url} shows the examples of template.json; ${url}?title=Hello another value. Stop with Ctrl+C.`);
     });
   act<[string]>(named('show', 'show the parameters, files and versions of a template'), async (called, name) => {
     const found = await called.client.template(name);
@@ -79,6 +79,6 @@ function port(text: string): number {
   return Number(text);
 }
 
-function sayBytes(bytes: number): string {
+function formatBytes(bytes: number): string {
   return `${(bytes / 1_000).toFixed(1)} kB`;
 }

@@ -134,8 +134,8 @@ function round(value: number): number {
 }
 
 async function readServer(url: string, token: string | null): Promise<Reading> {
-  const health = await ask(`${url}/v1/health`, null);
-  const metrics = await ask(`${url}/metrics`, token);
+  const health = await fetchText(`${url}/v1/health`, null);
+  const metrics = await fetchText(`${url}/metrics`, token);
   if (metrics.status !== 200) {
     throw new OperatorError(
       `${url}/metrics answers ${metrics.status}: run this on the server's machine, or set STILLFRAME_METRICS_TOKEN.`,
@@ -159,7 +159,7 @@ function parseHealth(url: string, text: string): WireHealth {
   throw new OperatorError(`${url} is not a stillframe server.`);
 }
 
-async function ask(url: string, token: string | null): Promise<{ status: number; text: string }> {
+async function fetchText(url: string, token: string | null): Promise<{ status: number; text: string }> {
   const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
   try {
     const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_MS), redirect: 'error' });

@@ -58,7 +58,7 @@ export function addWatchCommand(program: Command): void {
   act<[string, AddOptions]>(add, async ({ client, json, command }, url, options) => {
     const { proxyPassword } = readSettings(command);
     const made = await client.createWatch(definitionOf({ url, ...readCaptureFlags(command, proxyPassword) }, options));
-    print(json, made, () => `${made.id}  ${made.name}: ${sayNext(made)}`);
+    print(json, made, () => `${made.id}  ${made.name}: ${describeNext(made)}`);
   });
 
   act(
@@ -68,7 +68,7 @@ export function addWatchCommand(program: Command): void {
       print(json, watches, () =>
         table(
           ['id', 'name', 'last run', 'next run'],
-          watches.map((one) => [one.id, one.name, sayRun(one.last_run), sayNext(one)]),
+          watches.map((one) => [one.id, one.name, describeRun(one.last_run), describeNext(one)]),
         ),
       );
     },
@@ -88,7 +88,7 @@ export function addWatchCommand(program: Command): void {
         await new Promise((resolve) => setTimeout(resolve, 500));
         run = await client.run(id, run.id);
       }
-      print(json, run, () => `${run.id}  ${sayRun(run)}${run.changes_url === null ? '' : `\n${run.changes_url}`}`);
+      print(json, run, () => `${run.id}  ${describeRun(run)}${run.changes_url === null ? '' : `\n${run.changes_url}`}`);
       if (run.state === 'failed' || run.state === 'skipped') process.exitCode = 1;
     },
   );
@@ -106,7 +106,7 @@ export function addWatchCommand(program: Command): void {
       ),
       async ({ client, json }, name) => {
         const changed = await client.changeWatch((await find(client, name)).id, { paused });
-        print(json, changed, () => `${changed.name}: ${sayNext(changed)}`);
+        print(json, changed, () => `${changed.name}: ${describeNext(changed)}`);
       },
     );
 
@@ -131,7 +131,7 @@ export function addWatchCommand(program: Command): void {
       print(json, runs, () =>
         table(
           ['id', 'when', 'state', 'picture'],
-          runs.map((run) => [run.id, instant(run.due_at), sayRun(run), run.picture_url ?? '']),
+          runs.map((run) => [run.id, instant(run.due_at), describeRun(run), run.picture_url ?? '']),
         ),
       );
     },
@@ -343,12 +343,12 @@ async function exportHistory(
   return pictures.length;
 }
 
-function sayNext({ paused, next_run_at: at }: Watch): string {
+function describeNext({ paused, next_run_at: at }: Watch): string {
   if (paused) return 'paused';
   return at === null ? 'ended' : `runs on ${instant(at)}`;
 }
 
-function sayRun(run: WatchRun | null): string {
+function describeRun(run: WatchRun | null): string {
   if (run === null) return '';
   const share = run.state === 'changed' && run.share !== null ? `, ${percentOf(run.share)}` : '';
   return `${run.state}${share}${run.error === null ? '' : `: ${run.error.message}`}`;

@@ -23,7 +23,7 @@ export interface StillframeOptions {
   fetch?: Fetch | undefined;
   /** Milliseconds that a call may take, with its retries and its waiting. Default: 180,000. */
   timeout?: number | undefined;
-  /** How often a request is repeated after a network failure, or after an answer that another attempt may not get. Default: 4. */
+  /** The number of times that a request is repeated after a network failure, or after an answer that another attempt may not get. Default: 4. */
   maxRetries?: number | undefined;
 }
 

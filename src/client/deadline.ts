@@ -10,10 +10,10 @@ export class Deadline {
    * @param lateness makes the reason for an expired time
    */
   constructor(ms: number, outer: AbortSignal | undefined, lateness: () => unknown) {
-    const late = new AbortController();
-    this.signal = outer === undefined ? late.signal : AbortSignal.any([late.signal, outer]);
+    const timedOut = new AbortController();
+    this.signal = outer === undefined ? timedOut.signal : AbortSignal.any([timedOut.signal, outer]);
     this.endsAt = performance.now() + ms;
-    this.timer = setTimeout(() => late.abort(lateness()), ms);
+    this.timer = setTimeout(() => timedOut.abort(lateness()), ms);
   }
 
   /** Returns the remaining ms; 0 when the time has passed. */

@@ -51,7 +51,7 @@ import type {
   WatchRunWithMessages,
 } from './wire.js';
 
-/** How often a batch is looked up. */
+/** The interval at which a batch is looked up. */
 const BATCH_PAUSE_MS = 2_000;
 
 /** The answer to the removal of a job. */
@@ -313,7 +313,7 @@ export class Stillframe {
     return this.#watches('GET', `${pathOf(watchId)}/runs?${queryOf({ limit, cursor })}`, {}, options);
   }
 
-  /** Reads a run, with what it has told. */
+  /** Reads a run, with the messages that it has sent. */
   async run(watchId: string, runId: string, options: CallOptions = {}): Promise<WatchRunWithMessages> {
     return this.#watches('GET', `${pathOf(watchId)}/runs${pathOf(runId)}`, {}, options);
   }
@@ -323,7 +323,7 @@ export class Stillframe {
     return this.#watches('POST', `${pathOf(watchId)}/runs${pathOf(runId)}/approve`, { body: {} }, options);
   }
 
-  /** Sends what a run has told again. */
+  /** Sends the messages of a run again. */
   async redeliverRun(watchId: string, runId: string, options: CallOptions = {}): Promise<WatchRunWithMessages> {
     return this.#watches('POST', `${pathOf(watchId)}/runs${pathOf(runId)}/redeliver`, { body: {} }, options);
   }

@@ -15,7 +15,7 @@ const PLACES = {
 const TIMEOUT_MS = 30_000;
 const THREAD_MEMORY_MB = 256;
 
-/** Who compares: accounts take turns. */
+/** The account that compares: accounts take turns. */
 export interface Comparer {
   account: string;
   /** Aborted when nobody waits for the comparison any more, which then ends. */

@@ -22,7 +22,7 @@ const CHANGED: Color = [214, 0, 60];
 const OUTLINE: Color = [0, 90, 220];
 /** Background of areas that a picture does not have. */
 const EMPTY = 230;
-/** How much of the unchanged picture remains visible in an overlay. */
+/** The share of the unchanged picture that remains visible in an overlay. */
 const FADED = 0.25;
 const OUTLINE_PX = 2;
 /** px between a region and its outline, and between two pictures side by side. */

@@ -7,7 +7,7 @@ const SHARE_OF_THRESHOLD = 0.15;
 const CELLS_MIN = 16;
 /** The share of a cell's pixels that must have changed. Antialiasing concerns edges, and so fewer pixels. */
 const CHANGED_MIN = 0.5;
-/** How alike the changes of a cell's pixels must be, from 0 to 1. Those of noise cancel each other out. */
+/** The likeness that the changes of a cell's pixels must be, from 0 to 1. Those of noise cancel each other out. */
 const ALIKE_MIN = 0.8;
 /** The greatest difference of two colors, that of black and white. */
 const DIFFERENCE_MAX = 35_215;

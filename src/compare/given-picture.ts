@@ -98,7 +98,7 @@ function segmentAt(content: Buffer, at: number): { marker: number; length: numbe
 
 /** Encoders make up to 12 scans; the decoder goes through all pixels in each, and nothing can interrupt it. */
 const JPEG_SCANS_MAX = 100;
-/** What the pixels of a png depend on. The decoder keeps texts unpacked, of which 8 MB can hold 8 GB. */
+/** The chunks that the pixels of a png depend on. The decoder keeps texts unpacked, of which 8 MB can hold 8 GB. */
 const PNG_CHUNKS = new Set(['IHDR', 'PLTE', 'tRNS', 'iCCP', 'IDAT', 'IEND']);
 
 /**
@@ -141,7 +141,7 @@ function scansOf(jpeg: Buffer): number {
   return scans;
 }
 
-/** Where the next segment begins: in a scan, 0 or the number of a restart follows each FF. */
+/** The offset at which the next segment begins: in a scan, 0 or the number of a restart follows each FF. */
 function endOfScan(jpeg: Buffer, from: number): number {
   for (let at = jpeg.indexOf(0xff, from); at !== -1; at = jpeg.indexOf(0xff, at + 1)) {
     const next = jpeg[at + 1] ?? EOI;

@@ -123,12 +123,12 @@ export interface ResizeOption {
   fit: 'inside' | 'cover' | 'contain';
 }
 
-/** Where the picture is uploaded to. */
+/** The destination of the picture. */
 export interface UploadOption {
   url: string;
   /** Name of the stored picture that is uploaded instead of a new one; null in a request. */
   artifact: string | null;
-  /** How it is sent. Absent: by PUT. No request has it; compatible APIs set it. */
+  /** The method and headers. Absent: PUT. No request has it; compatible APIs set it. */
   sending?: Sending;
 }
 
@@ -209,10 +209,10 @@ interface ConvertedOptions {
   blockRequests: string[];
   /** Sorted, without duplicates. */
   blockResources: ResourceKind[];
-  /** Whether the result tells what was done to the page: `explain=1` of the query, or `inspect_page`. */
+  /** Whether the result reports what was done to the page: `explain=1` of the query, or `inspect_page`. */
   explain: boolean;
   /**
-   * Whether the result tells the response of the page's document; with `html`, the artifact is the text of the document in place of a picture.
+   * Whether the result has the response of the page's document; with `html`, the artifact is the text of the document in place of a picture.
    * Null but for requests of compatible APIs.
    */
   document: DocumentOption | null;

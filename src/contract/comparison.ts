@@ -62,9 +62,9 @@ const boxSchema = z.strictObject({
 });
 const EXAMPLE_BOX = { x: 32, y: 380, width: 200, height: 48 };
 
-const givenPicture = () => limited(Math.ceil((GIVEN_PICTURE_MAX_BYTES * 4) / 3) + 100).min(1);
+const base64Picture = () => limited(Math.ceil((GIVEN_PICTURE_MAX_BYTES * 4) / 3) + 100).min(1);
 const pictureSchema = (subject: string) =>
-  z.union([givenPicture(), captureRequestSchema]).meta({
+  z.union([base64Picture(), captureRequestSchema]).meta({
     description: `${subject}: the id of a job, the \`cdn_url\` of a picture of this server, a picture in base64 (also as \`data:\` URL, at most 8 MB), or a capture request, which is charged as usual`,
     example: 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8',
   });
@@ -130,7 +130,7 @@ export const comparisonSchema = z
 
 export type WireComparison = z.output<typeof comparisonSchema>;
 
-/** Where one of the pictures comes from. */
+/** The source of one of the pictures. */
 export type PictureSource =
   | { kind: 'job'; jobId: string }
   | { kind: 'artifact'; name: string }
@@ -144,11 +144,11 @@ export interface ComparisonOrder {
   failAbove: number;
 }
 
-const givenSource = z.union([z.instanceof(Uint8Array), givenPicture(), z.record(z.string(), z.unknown())]);
+const pictureSource = z.union([z.instanceof(Uint8Array), base64Picture(), z.record(z.string(), z.unknown())]);
 /** Capture requests are parsed by `parseSubmission`, which names their problems. */
 const parsedSchema = compareRequestSchema.extend({
-  before: givenSource,
-  after: givenSource,
+  before: pictureSource,
+  after: pictureSource,
 });
 
 /**
@@ -197,7 +197,7 @@ export function readArtifactName(text: string): string | null {
   return text.length > URL_MAX_BYTES ? null : (ARTIFACT_PATH.exec(text)?.[1] ?? null);
 }
 
-/** Reads a picture that is named or given in a text. @throws CaptureError `invalid_request` */
+/** Reads a text that names a picture or contains one. @throws CaptureError `invalid_request` */
 export function readText(side: string, text: string): Exclude<PictureSource, { kind: 'capture' }> {
   if (isId('job', text)) return { kind: 'job', jobId: text };
   const name = readArtifactName(text);
@@ -232,7 +232,7 @@ function readCapture(
 }
 
 /** A share in percent, such as `3.1 %`; one that is not zero is never said to be. */
-export function sayShare(share: number): string {
+export function formatShare(share: number): string {
   const percent = share * 100;
   if (percent > 0 && percent < 0.01) return 'less than 0.01 %';
   return `${percent.toFixed(percent < 1 ? 2 : 1)} %`;

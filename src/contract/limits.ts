@@ -169,7 +169,7 @@ export const STEPS_MAX_ITEMS = 50;
 export const STEP_SELECTOR_MAX_CHARS = 4_096;
 export const STEP_TEXT_MAX_CHARS = 10_000;
 export const STEP_KEY_MAX_CHARS = 100;
-/** How long a step that may fail waits for its element, in ms of the page's time. */
+/** The time for which a step that may fail waits for its element, in ms of the page's time. */
 export const OPTIONAL_STEP_MS = 3_000;
 export const BLOCK_REQUESTS_MAX_ITEMS = 100;
 export const BLOCK_PATTERN_MAX_CHARS = 2_048;

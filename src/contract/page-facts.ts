@@ -91,7 +91,7 @@ export const documentFactsSchema = z.object({
   ),
 });
 
-/** How the document appeared, as the browser measured it. */
+/** The times at which the document appeared, as the browser measured it. */
 export const vitalsSchema = z.object({
   largest_contentful_paint: object('Largest Contentful Paint, in real time; absent if nothing was painted', {
     ms: z.number().min(0).meta({ description: 'ms since the navigation began', example: 412 }),

@@ -91,7 +91,7 @@ export type PdfSource =
 /** In the order in which it is done. */
 export interface PdfChanges {
   flatten: boolean;
-  /** Which each file keeps. */
+  /** The pages that each file keeps. */
   pages: readonly PageRange[] | null;
   /** `startOnOddPages` adds a blank page before a file that would begin on an even one. */
   merge: { startOnOddPages: boolean } | null;

@@ -4,7 +4,7 @@ export interface PlaceLimits {
   /** Places of all accounts together. */
   all: number;
   ofAccount: number;
-  /** How many may wait for a place, of all accounts and of one, and how long. Default: nobody waits. */
+  /** The number of requests that may wait for a place, of all accounts and of one, and how long. Default: nobody waits. */
   waiting?: { all: number; ofAccount: number; ms: number };
   /** The error for further ones. */
   message: string;

@@ -269,7 +269,7 @@ function pick(request: object, isPicked: (name: string, value: unknown) => boole
 /** Maximum number of reported problems: 256 KiB can hold tens of thousands, and finding the nearest field for all would take a second. */
 const ISSUES_MAX = 100;
 const FIELDS_LISTED_MAX = 10;
-/** How many characters of a caller's field name an issue quotes. */
+/** The number of characters of a caller's field name that an issue quotes. */
 const NAME_SHOWN_CHARS = 60;
 
 function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown, known = knownFields): RequestIssue[] {
@@ -281,7 +281,7 @@ function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown, know
       if (issue.code === 'unrecognized_keys') {
         return issue.keys.slice(0, ISSUES_MAX).map((key) => unknownField([...path, key], known(path)));
       }
-      return [{ path: path.join('.'), message: sayIssue(issue, valueAt(body, issue.path)) }];
+      return [{ path: path.join('.'), message: describeIssue(issue, valueAt(body, issue.path)) }];
     });
   return described.slice(0, ISSUES_MAX);
 }
@@ -294,7 +294,7 @@ function ofMeantForm(issue: z.core.$ZodIssue, body: unknown): readonly z.core.$Z
   return form.map((one) => ({ ...one, path: [...issue.path, ...one.path] }));
 }
 
-function sayIssue(issue: z.core.$ZodIssue, value: unknown): string {
+function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
   const received = isSecret(issue.path) ? describeSecret(value) : describeValue(value);
   switch (issue.code) {
     case 'invalid_type':
@@ -380,13 +380,13 @@ function knownFields(path: readonly string[]): string[] {
 
 function unknownField(path: readonly string[], known: readonly string[]): RequestIssue {
   const name = path.at(-1) ?? '';
-  const shown = name.slice(0, NAME_SHOWN_CHARS);
-  const near = (path.length === 1 ? meantField(shown) : null) ?? nearestName(shown, known);
-  const hint = near === null ? sayKnown(known) : ` Did you mean \`${near}\`?`;
-  return { path: [...path.slice(0, -1), shown].join('.'), message: `Unknown field \`${shown}\`.${hint}` };
+  const excerpt = name.slice(0, NAME_SHOWN_CHARS);
+  const near = (path.length === 1 ? meantField(excerpt) : null) ?? nearestName(excerpt, known);
+  const hint = near === null ? listKnown(known) : ` Did you mean \`${near}\`?`;
+  return { path: [...path.slice(0, -1), excerpt].join('.'), message: `Unknown field \`${excerpt}\`.${hint}` };
 }
 
 /** Lists the known fields, unless there are too many for a message. */
-function sayKnown(known: readonly string[]): string {
+function listKnown(known: readonly string[]): string {
   return known.length > FIELDS_LISTED_MAX ? ' See /docs for all fields.' : ` Known fields: ${known.join(', ')}.`;
 }

@@ -143,7 +143,7 @@ export function readTemplateData(
   for (const name of Object.keys(values)
     .filter((one) => !Object.hasOwn(parameters, one))
     .slice(0, UNKNOWN_MAX))
-    problems.push({ path: `${path}.${name.slice(0, 60)}`, message: sayUnknown(name, known) });
+    problems.push({ path: `${path}.${name.slice(0, 60)}`, message: unknownName(name, known) });
   for (const [name, parameter] of Object.entries(parameters)) {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     const at = `${path}.${name}`;
@@ -156,7 +156,7 @@ export function readTemplateData(
   return { data, problems };
 }
 
-function sayUnknown(name: string, known: readonly string[]): string {
+function unknownName(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known);
   const has = known.length === 0 ? 'which has none' : `which has ${known.join(', ')}`;
   return `is not a parameter of the template${nearest === null ? `, ${has}` : `: did you mean \`${nearest}\`?`}`;

@@ -8,7 +8,7 @@ export class Turns {
   readonly #waiting = new Set<Waiter>();
   readonly #spentMs = new Map<string, number>();
   #running = 0;
-  /** What the account that began last had spent: one that comes later begins there, since idle time earns no credit. */
+  /** The amount that the account that began last had spent: one that comes later begins there, since idle time earns no credit. */
   #turn = 0;
 
   constructor(private readonly atOnce: number) {}

@@ -278,7 +278,7 @@ export function parseWatch(body: unknown, rules: Omit<SubmissionRules, 'forceAsy
   return definition;
 }
 
-/** Where the messages of a watch go: each recipient of a mail is a place. */
+/** The places to which the messages of a watch go: each recipient of a mail is a place. */
 export interface Place {
   send: Send;
   /** Index of `send`. */
@@ -329,7 +329,7 @@ export function submissionOf(
   });
 }
 
-/** How the pictures of a watch are compared; null if they are not. */
+/** The rules by which the pictures of a watch are compared; null if they are not. */
 export function comparisonOf({
   compare,
   text: readsText,
@@ -433,7 +433,7 @@ export interface Watch {
   updatedAt: number;
   /** Failed runs in a row. */
   failures: number;
-  /** The trouble that has been told. */
+  /** The failure that has been reported. */
   alarm: 'failed' | 'skipped' | null;
   previousRun: string | null;
   approvedRun: string | null;
@@ -444,7 +444,7 @@ export interface WatchMessage {
   watchId: string;
   runId: string;
   accountId: string;
-  /** Index of the entry of `send` when it was told. */
+  /** Index of the entry of `send` when it was sent. */
   target: number;
   /** Signed `placeText` of its address, by which it is found in a changed `send`. */
   recipient: string;

@@ -16,7 +16,7 @@ const METADATA_NAMES = new Set([
 ]);
 
 /** A verdict, with the reason of a refusal for the log. */
-export type Judgement = HostVerdict & { why?: string };
+export type Judgement = HostVerdict & { explanation?: string };
 
 /** The destinations that may be reached: allowed ones, and public addresses outside this machine's own networks; nothing that is denied. */
 export interface DestinationRules {
@@ -48,7 +48,7 @@ export async function judgeHost(judging: Judging, host: string, port: number): P
       ok: false,
       reason: 'unresolvable',
       temporary: answer.temporary,
-      why: `the look-up failed with ${answer.unresolvable}`,
+      explanation: `the look-up failed with ${answer.unresolvable}`,
     };
   }
   return judgeAddresses(judging, { spelling, addresses: answer.addresses, port });
@@ -69,10 +69,10 @@ export function judgeSpelling(rules: DestinationRules, spelling: HostSpelling, p
     case 'nonsense':
       return refuse('blocked_name', 'it is not a valid host name');
     case 'address': {
-      const why = addressProblem(rules, spelling.address, port);
-      return why === null
+      const problem = addressProblem(rules, spelling.address, port);
+      return problem === null
         ? { ok: true, addresses: [spelling.address] }
-        : refuse('blocked_address', `the address is ${why}`);
+        : refuse('blocked_address', `the address is ${problem}`);
     }
     case 'loopback-name': {
       if (allow.hasName(spelling.name, port)) return null;
@@ -100,7 +100,7 @@ export async function isAllowed(judging: Judging, host: string, port: number): P
   return verdict.ok && verdict.addresses.every((address) => allow.hasAddress(address, port));
 }
 
-/** Whether a list has a destination as it is spelled: no look-up tells a name server which host was asked for. */
+/** Whether a list has a destination as it is spelled: no look-up reveals to a name server which host was requested. */
 export function isListed(list: DestinationList, host: string, port: number): boolean {
   const spelling = readHost(host);
   if (spelling.kind === 'nonsense') return false;
@@ -142,6 +142,6 @@ function addressProblem({ allow, deny, local }: DestinationRules, address: strin
   return local.has(address) ? 'on a network of this machine' : null;
 }
 
-function refuse(reason: 'blocked_address' | 'blocked_name', why: string): Judgement {
-  return { ok: false, reason, temporary: false, why };
+function refuse(reason: 'blocked_address' | 'blocked_name', explanation: string): Judgement {
+  return { ok: false, reason, temporary: false, explanation };
 }

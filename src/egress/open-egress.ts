@@ -82,7 +82,7 @@ class Gate implements Egress {
     logRefusal(
       this.#options.log,
       { host: url.hostname, port, reason: known.reason },
-      { why: known.why, to: 'captures', requester },
+      { explanation: known.explanation, to: 'captures', requester },
     );
     return true;
   }
@@ -97,7 +97,7 @@ class Gate implements Egress {
       logRefusal(
         this.#options.log,
         { host, port, reason: verdict.reason },
-        { why: verdict.why, to: 'callbacks', requester },
+        { explanation: verdict.explanation, to: 'callbacks', requester },
       );
     return verdict;
   }
@@ -122,10 +122,10 @@ class Gate implements Egress {
 
   async fetch(request: PublicFetch): Promise<PublicResponse> {
     const url = new URL(request.url);
-    const refuse = (reason: Refusal['reason'], why?: string) => {
+    const refuse = (reason: Refusal['reason'], explanation?: string) => {
       const refusal = { host: url.hostname, port: portOf(url), reason };
       if (!request.quiet)
-        logRefusal(this.#options.log, refusal, { why, to: 'callbacks', requester: request.requester ?? {} });
+        logRefusal(this.#options.log, refusal, { explanation, to: 'callbacks', requester: request.requester ?? {} });
       return new EgressRefused(refusal);
     };
     if (!/^https?:$/.test(url.protocol)) throw refuse('scheme');
@@ -139,15 +139,15 @@ class Gate implements Egress {
     await Promise.all([...this.#proxies].map((captureProxy) => captureProxy[Symbol.asyncDispose]()));
   }
 
-  #direct(url: URL, exempt: boolean, refuse: (reason: Refusal['reason'], why?: string) => Error): FetchRoute {
+  #direct(url: URL, exempt: boolean, refuse: (reason: Refusal['reason'], explanation?: string) => Error): FetchRoute {
     const judging = exempt ? this.#rulesFor('anywhere') : this.#forServer;
     const connect = async (signal: AbortSignal) => {
       const verdict = await judgeEvenly(judging, { host: url.hostname, port: portOf(url) });
       if (verdict.ok) return dial(verdict.addresses, portOf(url), signal);
       // A temporary failure of the name server does not refuse the destination, and is retried.
       if (verdict.reason === 'unresolvable' && verdict.temporary)
-        throw new DialFailure('EAI_AGAIN', verdict.why ?? 'the look-up failed');
-      throw refuse(verdict.reason, verdict.why);
+        throw new DialFailure('EAI_AGAIN', verdict.explanation ?? 'the look-up failed');
+      throw refuse(verdict.reason, verdict.explanation);
     };
     return { connect, inAbsoluteForm: null };
   }
@@ -189,7 +189,7 @@ function refuseOwnProxies(
     verdict.addresses.some(reachesOwnProxies) &&
     [...proxies].some((captureProxy) => captureProxy.port === port);
   return isOwnProxy
-    ? { ok: false, reason: 'blocked_address', temporary: false, why: 'it is a proxy port of this server' }
+    ? { ok: false, reason: 'blocked_address', temporary: false, explanation: 'it is a proxy port of this server' }
     : verdict;
 }
 

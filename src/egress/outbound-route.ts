@@ -150,7 +150,7 @@ export class OutboundRoute {
     if (verdict.ok) return verdict.addresses;
     const refusal: Refusal = { host, port, reason: verdict.reason, ...(verdict.temporary ? { temporary: true } : {}) };
     this.#refused.set(key, refusal);
-    throw this.#refuse(refusal, verdict.why);
+    throw this.#refuse(refusal, verdict.explanation);
   }
 
   /**
@@ -197,8 +197,8 @@ export class OutboundRoute {
     return this.#only !== null && !exempt && !isListed(this.#only, host, port);
   }
 
-  #refuse(refusal: Refusal, why: string | undefined): EgressRefused {
-    this.#tell(refusal, why);
+  #refuse(refusal: Refusal, explanation: string | undefined): EgressRefused {
+    this.#report(refusal, explanation);
     return new EgressRefused(refusal);
   }
 
@@ -215,18 +215,18 @@ export class OutboundRoute {
   }
 
   /** Logs each refused destination once, since a page may retry it many times. */
-  #tell(refusal: Refusal, why: string | undefined): void {
+  #report(refusal: Refusal, explanation: string | undefined): void {
     const key = `${refusal.host}:${refusal.port}`;
     if (this.#told.has(key) || this.#told.size >= TOLD_DESTINATIONS) return;
     this.#told.add(key);
     const { local, requester = {} } = this.passage;
-    if (local === undefined) logRefusal(this.#rules.log, refusal, { why, to: 'captures', requester });
+    if (local === undefined) logRefusal(this.#rules.log, refusal, { explanation, to: 'captures', requester });
     else local.refused(refusal);
   }
 }
 
 interface RefusalFacts {
-  why: string | undefined;
+  explanation: string | undefined;
   to: keyof typeof ADVICE;
   requester: Requester;
 }
@@ -234,7 +234,7 @@ interface RefusalFacts {
 /** Logs a refused destination and how to allow it; the client learns neither (decisions.md, Destinations). */
 export function logRefusal(log: Log, refusal: Refusal, details: RefusalFacts): void {
   const { host, port, reason } = refusal;
-  const facts = { host, port, reason, why: details.why, ...details.requester };
+  const facts = { host, port, reason, why: details.explanation, ...details.requester };
   const allow = details.to === 'captures' ? `${host}:${port}` : `https://${host}:${port}`;
   if (reason === 'unresolvable') log.info(facts, 'destination refused: its name could not be resolved');
   else log.warn({ ...facts, allow }, ADVICE[details.to]);

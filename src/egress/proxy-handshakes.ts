@@ -1,4 +1,4 @@
-/** How a caller's proxy is asked for a tunnel: by CONNECT or by SOCKS 5. */
+/** Asks a caller's proxy for a tunnel, by CONNECT or by SOCKS 5. */
 import { isIP, isIPv6 } from 'node:net';
 import type { Duplex } from 'node:stream';
 import ipaddr from 'ipaddr.js';

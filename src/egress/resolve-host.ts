@@ -19,7 +19,7 @@ const SERVER_MAX_MS = 4_000;
  * whichever query it belongs to.
  */
 const ASKED_AGAIN_AFTER_MS = [300, 900];
-/** How long the answer for one address family waits for the other (RFC 8305, 3): only checked addresses are connected to. */
+/** The time for which the answer for one address family waits for the other (RFC 8305, 3): only checked addresses are connected to. */
 const OTHER_FAMILY_WAIT_MS = 500;
 /** The name has no address (of this family): final, as opposed to a server failure. */
 const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'EAI_NONAME']);
@@ -75,8 +75,8 @@ function resolveBySystem(name: string): Promise<Answer> {
 
 /** The server follows CNAMEs; the addresses at the end of its answer are the ones that are checked. */
 async function resolveByServers(resolvers: readonly Resolver[], name: string): Promise<Answer> {
-  const v4 = askInTurn(resolvers, (resolver) => resolver.resolve4(name));
-  const v6 = askInTurn(resolvers, (resolver) => resolver.resolve6(name));
+  const v4 = queryInTurn(resolvers, (resolver) => resolver.resolve4(name));
+  const v6 = queryInTurn(resolvers, (resolver) => resolver.resolve6(name));
   const first = await Promise.race([v4, v6]);
   const isWaitedFor = addressesOf(first).length === 0;
   const milliseconds = isWaitedFor ? Number.POSITIVE_INFINITY : OTHER_FAMILY_WAIT_MS;
@@ -91,13 +91,16 @@ function addressesOf(answer: Answer): string[] {
   return 'addresses' in answer ? answer.addresses : [];
 }
 
-function askInTurn(resolvers: readonly Resolver[], ask: (resolver: Resolver) => Promise<string[]>): Promise<Answer> {
+function queryInTurn(
+  resolvers: readonly Resolver[],
+  query: (resolver: Resolver) => Promise<string[]>,
+): Promise<Answer> {
   return new Promise((resolve) => {
     let underWay = 0;
     const timers: NodeJS.Timeout[] = [];
     const begin = async (resolver: Resolver) => {
       underWay++;
-      const found = await toAnswer(ask(resolver));
+      const found = await toAnswer(query(resolver));
       underWay--;
       if ('unresolvable' in found && found.temporary && underWay > 0) return;
       for (const timer of timers) clearTimeout(timer);
@@ -153,7 +156,7 @@ function readNames(file: string): Set<string> {
 export function rememberLookups(resolve: Resolve, now?: () => number): Resolve {
   const known = new LRUCache<string, Promise<Answer>>({ ...KEPT, ...(now === undefined ? {} : { perf: { now } }) });
   let isSilent = false;
-  const ask: Resolve = async (name) => {
+  const resolveOnce: Resolve = async (name) => {
     const query = resolve(name).then((answer) => {
       isSilent = isSilence(answer);
       return answer;
@@ -163,7 +166,7 @@ export function rememberLookups(resolve: Resolve, now?: () => number): Resolve {
   return (name) => {
     const kept = known.get(name);
     if (kept !== undefined) return kept;
-    const answer = ask(name);
+    const answer = resolveOnce(name);
     known.set(name, answer);
     return answer;
   };

@@ -15,7 +15,7 @@ import {
 import { type ProxyServer, parseBypass, readProxyServer } from './proxy-server.js';
 import { startTls } from './start-tls.js';
 
-/** How long the caller's proxy may take to answer. */
+/** The time limit for an answer of the caller's proxy. */
 export const PROXY_ANSWER_TIMEOUT_MS = 10_000;
 /** After this time, a proxy that has not answered is reported as the cause if the capture ends meanwhile. */
 const SUSPICIOUS_SILENCE_MS = 500;
@@ -133,13 +133,13 @@ export class UpstreamProxy {
   }
 
   /** The error for an exchange without an answer, if the proxy has never answered; else null. */
-  unanswered(why: string): CallerProxyFailure | null {
-    return this.#answered ? null : this.fail(why);
+  unanswered(reason: string): CallerProxyFailure | null {
+    return this.#answered ? null : this.fail(reason);
   }
 
-  fail(why: string): CallerProxyFailure {
-    this.#failure ??= why;
-    return new CallerProxyFailure(why);
+  fail(reason: string): CallerProxyFailure {
+    this.#failure ??= reason;
+    return new CallerProxyFailure(reason);
   }
 
   async #judgedAddresses(server: ProxyServer): Promise<string[]> {

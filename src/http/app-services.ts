@@ -98,7 +98,7 @@ export interface AppServices {
     places: Pick<Places, 'wait'>;
     /** For a conversion of a compatible API, until it has ended. */
     conversions: Pick<Places, 'wait'>;
-    /** Where a request is kept while it is received. */
+    /** The place where a request is kept while it is received. */
     dir: string;
   };
   /** Called when there is a delivery to claim. */
@@ -154,13 +154,13 @@ export interface AppConfig {
   allowInsecureTls: boolean;
   /** Whether STILLFRAME_FFMPEG is set. */
   mp4: boolean;
-  /** How long artifacts may be kept by caches. */
+  /** The time for which caches may keep artifacts. */
   artifactMaxAgeSeconds: number;
   /** False for a server that leaves the API to others: it has health and metrics only. */
   servesApi: boolean;
   /** STILLFRAME_ALLOWED_HOSTS. */
   allowedHosts: readonly string[];
-  /** How many captures may run at the same time. */
+  /** The number of captures that may run at the same time. */
   concurrency: number;
   /** STILLFRAME_MAX_QUEUE. */
   maxQueue: number;

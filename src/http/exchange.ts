@@ -21,8 +21,11 @@ export function openExchange(services: AppServices): MiddlewareHandler<AppEnv> {
 }
 
 /** An exchange for a request; a malformed id is replaced by a new one. */
-export function newExchange(services: Pick<AppServices, 'draining'>, givenId: string | string[] | undefined): Exchange {
-  const requestId = typeof givenId === 'string' && REQUEST_ID_PATTERN.test(givenId) ? givenId : newId('request');
+export function newExchange(
+  services: Pick<AppServices, 'draining'>,
+  callersId: string | string[] | undefined,
+): Exchange {
+  const requestId = typeof callersId === 'string' && REQUEST_ID_PATTERN.test(callersId) ? callersId : newId('request');
   const headers: Record<string, string> = {
     'x-request-id': requestId,
     'cache-control': 'no-store',

@@ -11,7 +11,7 @@ type Meter = keyof typeof POLICY_NAMES;
 export interface Protection {
   /** null: any key. */
   scope: Scope | null;
-  /** Which of a key's buckets a request takes from. */
+  /** The bucket of its key that a request takes from. */
   meter: Meter;
 }
 
@@ -53,7 +53,7 @@ export function enforceLimits(
   if (!verdict.allowed) throw keyLimited(verdict);
 }
 
-/** Takes a token of the key, or only looks, and tells the client how many are left. */
+/** Takes a token of the key, or only looks, and reports to the client how many are left. */
 export function takeToken(
   services: AppServices,
   c: Context<AppEnv>,
@@ -98,7 +98,7 @@ async function authenticate(services: AppServices, c: Context<AppEnv>): Promise<
   }
 }
 
-/** The error for a failed authentication: the given one, or `rate_limited`. @param code of the failures that count */
+/** The error for a failed authentication: `thrown`, or `rate_limited`. @param code of the failures that count */
 export function failureOf(
   services: AppServices,
   c: Context<AppEnv>,

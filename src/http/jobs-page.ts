@@ -5,7 +5,7 @@ import { parseFields } from '../contract/submission.js';
 
 const CURSOR = /^\d{1,15}$/;
 
-/** Which of a key's jobs a list shows: the query of GET /v1/jobs, and the arguments of the tool `list_jobs`. */
+/** The selection of a key's jobs that a list shows: the query of GET /v1/jobs, and the arguments of the tool `list_jobs`. */
 export const jobsQuery = z.object({
   state: z.enum(JOB_STATES).optional().meta({ description: 'jobs in this state only', example: 'failed' }),
   limit: z

@@ -6,7 +6,7 @@ import type { CaptureFormat } from '../contract/capture-request.js';
 const ACCEPT_MAX_CHARS = 1_024;
 
 /**
- * How a finished capture is returned: as JSON, or as the picture itself (extensions.md, Answers). JSON is the default, also for a
+ * Decides how a finished capture is returned: as JSON, or as the picture itself (extensions.md, Answers). JSON is the default, also for a
  * wildcard; the picture is returned if `Accept` prefers its media type, or `image/*`, to JSON or equally.
  *
  * @throws CaptureError `invalid_request` (406) for an `Accept` that names pictures of other formats only

@@ -105,8 +105,8 @@ export class RequestParts implements FormParts<unknown> {
   async take(part: string | undefined, fileName: string | undefined, content: Readable): Promise<void> {
     if (part === REQUEST_PART) return await this.#takeRequest(content);
     if (part !== FILES_PART) {
-      const shown = (part ?? '').slice(0, NAME_SHOWN_CHARS);
-      throw refusedBody(`Unknown part \`${shown}\`. Known parts: \`${REQUEST_PART}\`, \`${FILES_PART}\`.`);
+      const excerpt = (part ?? '').slice(0, NAME_SHOWN_CHARS);
+      throw refusedBody(`Unknown part \`${excerpt}\`. Known parts: \`${REQUEST_PART}\`, \`${FILES_PART}\`.`);
     }
     await this.files.add(fileName ?? '', content);
   }

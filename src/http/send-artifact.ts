@@ -167,7 +167,7 @@ export function sendStream(
   const { exchange } = c.var;
   const { outgoing } = c.env;
   if (outgoing.destroyed) {
-    // A pipeline to a closed response throws in Node 24, and leaves the file open.
+    // A pipeline to a closed response throws since Node 23 (nodejs/node#53241), and leaves the file open.
     answer.stream.destroy();
     return RESPONSE_ALREADY_SENT;
   }

@@ -18,7 +18,7 @@ export interface Listening {
   headersTimeoutMs?: number;
   /** Time limit for receiving a request, body included; ms. Does not limit the response. */
   requestTimeoutMs?: number;
-  /** How long the rest of an unread body is received; ms. */
+  /** The time for which the rest of an unread body is received, in ms. */
   discardMs?: number;
   /** At more connections, the server closes one of those that wait for their client. */
   maxConnections?: number;
@@ -26,7 +26,7 @@ export interface Listening {
   maxStreams?: number;
 }
 
-/** Why the server cannot start, in one line for the operator. */
+/** The reason why the server cannot start, in one line for the operator. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
@@ -52,7 +52,7 @@ const MAX_STREAMS = 240;
 /** An invalid host: a request without a Host header, which HTTP/1.1 forbids, is rejected like any other bad Host. */
 const MISSING_HOST = ' ';
 /**
- * How much of an unread body is still received and discarded, and for how long: many clients send everything before they read, and lose the
+ * The amount of an unread body that is still received and discarded, and for how long: many clients send everything before they read, and lose the
  * response if the connection is closed meanwhile.
  */
 const DISCARD_BYTES = 1024 * 1024;
@@ -62,7 +62,7 @@ const CLOSE_IDLE_EVERY_MS = 50;
 /** A stopping server waits this long for a turn of the event loop in which it answers nobody. */
 const QUIET_TURN_MS = 1;
 const ACCEPT_MS = 1_000;
-/** How long it goes on while it finds connections. */
+/** The time for which it goes on while it finds connections. */
 const ACCEPT_MAX_MS = 5_000;
 
 /**

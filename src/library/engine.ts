@@ -24,7 +24,7 @@ export interface EngineParts {
   allowDestinations: string[];
   log: Log;
   /** Prints the progress of a browser's installation. */
-  say(line: string): void;
+  print(line: string): void;
   /** Cancels the start. */
   signal?: AbortSignal;
   /** The only capture that will be made, for which the browser is made ready. Default: there are more. */
@@ -69,12 +69,19 @@ export class Engine implements AsyncDisposable {
    * Finds or installs a browser, and starts it.
    * @throws ConfigError for a setting, BrowserError if there is no browser
    */
-  static async open(config: Config, { allowDestinations, log, say, signal, only }: EngineParts): Promise<Engine> {
+  static async open(config: Config, { allowDestinations, log, print, signal, only }: EngineParts): Promise<Engine> {
     // This validates settings, so that an invalid one stops the start before anything is created.
     const egress = await openEgress({ ...config, allowDestinations, log });
     try {
       makeDirectory(config.dataDir);
-      const parts = { egress, log, say, browserDir: config.dataDir, only, ...(signal === undefined ? {} : { signal }) };
+      const parts = {
+        egress,
+        log,
+        print,
+        browserDir: config.dataDir,
+        only,
+        ...(signal === undefined ? {} : { signal }),
+      };
       return new Engine(egress, await Renderer.start(config, parts), config.concurrency);
     } catch (error) {
       await egress[Symbol.asyncDispose]();

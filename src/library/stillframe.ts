@@ -71,8 +71,8 @@ export async function openStillframe(options: StillframeOptions = {}): Promise<S
   ]);
   const config = libraryConfig(options);
   const log = createLog({ level: config.log, format: config.logFormat });
-  const say = (line: string) => log.warn(line);
-  const engine = await Engine.open(config, { allowDestinations: config.allowDestinations, log, say });
+  const print = (line: string) => log.warn(line);
+  const engine = await Engine.open(config, { allowDestinations: config.allowDestinations, log, print });
   const close = () => engine[Symbol.asyncDispose]();
   return {
     capture: async (request, run = {}) => picture(await engine.capture(await readOptions(request, config), run)),

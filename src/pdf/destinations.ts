@@ -1,7 +1,7 @@
 import { type PDF, PdfArray, PdfRef } from '@libpdf/core';
 import { keyOf, resolved, resolverOf } from './open-pdf.js';
 
-/** The pages, from 1 on, of named destinations, which Chromium 156 writes for the targets of links within the document. */
+/** The pages, from 1 on, of named destinations, which Chromium writes for the targets of links within the document (Blink, `PrintContext::OutputLinkedDestinations`). */
 export function pagesOfDestinations(pdf: PDF): Map<string, number> {
   const pages = new Map(pdf.getPages().map(({ ref }, nth) => [keyOf(ref), nth + 1]));
   const found = new Map<string, number>();

@@ -91,7 +91,7 @@ function hasAllPages({ pdf, pages }: FoundPages): boolean {
   return arePages && pages.length >= Math.max(1, Math.min(count, PDF_PAGES_MAX));
 }
 
-/** @libpdf/core 0.4.2 leaves out the information dictionary of a file whose cross-references are lost. */
+/** @libpdf/core 0.4.2 leaves out the information dictionary of a file whose cross-references are lost (test/pdf/work-on-pdfs.test.ts). */
 function findInfo(pdf: PDF, content: Uint8Array): void {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
   const at = bytes.lastIndexOf('/Info ');

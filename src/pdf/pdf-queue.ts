@@ -20,7 +20,7 @@ interface Asking {
   signal: AbortSignal;
 }
 
-/** Works on PDFs that callers have given, one request at a time: accounts take turns, and captures have the other processors. */
+/** Works on PDFs of callers, one request at a time: accounts take turns, and captures have the other processors. */
 export class PdfQueue {
   readonly #places = new Places(PLACES);
   readonly #turns = new Turns(1);

@@ -38,7 +38,7 @@ export interface RenderDeps extends PageCaptureDeps {
   log: Log;
 }
 
-/** How long the dedicated browser of a repeated capture may take to start. */
+/** The time limit for the start of the dedicated browser of a repeated capture. */
 const OWN_BROWSER_START_MS = 30_000;
 /**
  * Makes the pictures of a request, one load of the page after another within the time limits of one capture. Each load has its

@@ -1,4 +1,4 @@
-/** How long a capture, and each wait in it, may take: the only place of the renderer in which a promise is bounded. */
+/** The time limits of a capture and of each wait in it: the only place of the renderer in which a promise is bounded. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pTimeout, { TimeoutError } from 'p-timeout';

@@ -94,7 +94,7 @@ export function sumOf(all: readonly Record<string, number>[]): Record<string, nu
   return sums;
 }
 
-/** How often documents are captured again, since they show pages of others. */
+/** The number of times that documents are captured again, since they show pages of others. */
 const ROUNDS_MAX = 3;
 
 async function captureAll(deps: Deps, options: CaptureOptions): Promise<{ documents: Captured[]; isSettled: boolean }> {

@@ -25,7 +25,7 @@ const AVIF_BYTES_PER_PIXEL = 30;
 const OWN_BROWSER_BYTES = 150_000_000;
 /** An attachment of a PDF: its text in base64, its bytes, and these packed, in the PDF and in the thread that adds them. */
 const BYTES_PER_ATTACHED_BYTE = 6;
-/** How long captures that need less memory may start before a waiting one. */
+/** The time for which captures that need less memory may start before a waiting one. */
 const OVERTAKEN_FOR_MS = 5_000;
 
 /**

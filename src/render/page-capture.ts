@@ -144,7 +144,7 @@ const INSPECT_MS = 5_000;
 /** The inspection may run this long past the budget. It gets INSPECT_MIN_MS in any case. */
 const INSPECT_GRACE_MS = 4_500;
 const INSPECT_MIN_MS = 500;
-/** How many navigations during the capture are followed before it fails. */
+/** The number of navigations during the capture that are followed before it fails. */
 const NAVIGATIONS_MAX = 3;
 const SCROLL_MAX_MS = 20_000;
 /** Time reserved for the steps after scrolling. */
@@ -189,7 +189,7 @@ export class PageCapture {
     const egressCountry = await this.#prepare();
     await this.#navigate();
     await this.#act();
-    const { taken, shown } = await this.#ofOneDocument(async (shown) => {
+    const { taken, document } = await this.#ofOneDocument(async (shown) => {
       await this.#settle(shown);
       const pictures = new TakenPictures(this.heldBytes);
       for (const group of groupPictures(this.load.pictures)) {
@@ -203,7 +203,7 @@ export class PageCapture {
     });
     for (const one of taken) await noting(this.#page, one, () => checkPicture(this.#page, one.picture, one.options));
     const extraction = await this.#finishValues();
-    const report = await this.#report(taken, shown);
+    const report = await this.#report(taken, document);
     return { ...report, ...(extraction === null ? {} : { extraction }), egressCountry };
   }
 
@@ -281,16 +281,16 @@ export class PageCapture {
 
   /** Takes the pictures again if the page navigated to another document meanwhile. */
   async #ofOneDocument(
-    take: (shown: DocumentState) => Promise<Taken>,
-  ): Promise<{ taken: Taken; shown: DocumentState }> {
+    take: (document: DocumentState) => Promise<Taken>,
+  ): Promise<{ taken: Taken; document: DocumentState }> {
     const { main } = this.#page;
     for (let moves = 0; moves <= NAVIGATIONS_MAX; moves++) {
-      const shown = await waitUntilLoaded(this.#page, this.#options);
+      const document = await waitUntilLoaded(this.#page, this.#options);
       try {
-        const taken = await take(shown);
-        if (main.current === shown) return { taken, shown };
+        const taken = await take(document);
+        if (main.current === document) return { taken, document };
       } catch (error) {
-        if (main.current === shown && !(error instanceof DocumentReplaced)) throw error;
+        if (main.current === document && !(error instanceof DocumentReplaced)) throw error;
       }
       this.#page.reportsSize = false;
       await resumePage(this.session);
@@ -299,7 +299,7 @@ export class PageCapture {
   }
 
   /** Runs the page's clock ahead and removes banners, until the page is as a visitor sees it. */
-  async #settle(shown: DocumentState): Promise<void> {
+  async #settle(document: DocumentState): Promise<void> {
     const page = this.#page;
     const { animate, customJs, delay, steps, waitForContent: content, waitForIdle: idle } = this.#options;
     this.#fonts = null;
@@ -308,7 +308,7 @@ export class PageCapture {
     if (animate !== null && !animate.scroll) await waitForAssets(page);
     else if (idle) await waitForIdle(page);
     const isRepeatable = customJs === null && steps.length === 0;
-    if (page.network.refusedAhead && !page.realTime && !page.held && isRepeatable) await loadInRealTime(page, shown);
+    if (page.network.refusedAhead && !page.realTime && !page.held && isRepeatable) await loadInRealTime(page, document);
     this.times.enter('settle', 50);
     await this.#clearBanners();
     if (content) await waitForContent(page);
@@ -317,7 +317,7 @@ export class PageCapture {
       await this.deadlines.orEnd(advanceTime(page, delay, { realMs: delay }));
     }
     if (content || delay > 0) await this.#clearBanners();
-    await dropStalledStyleSheets(page, shown);
+    await dropStalledStyleSheets(page, document);
     if (this.#options.files?.template !== undefined) await this.#fitTexts();
     await this.#facts?.readVitals();
   }
@@ -381,14 +381,14 @@ export class PageCapture {
     if (await page.world.call('undo.restore')) await deadlines.orEnd(waitForReaction(page, since));
   }
 
-  async #check({ options }: PictureGroup, shown: DocumentState): Promise<void> {
+  async #check({ options }: PictureGroup, document: DocumentState): Promise<void> {
     const { main } = this.#page;
     this.times.enter('settle', 70);
     // A document that loads no further, such as one with a font that hangs, is not waited for again.
-    const hasMoved = main.current !== shown || main.navigating || shown.failure !== null;
-    if (hasMoved && (await waitUntilLoaded(this.#page, options)) !== shown)
+    const hasMoved = main.current !== document || main.navigating || document.failure !== null;
+    if (hasMoved && (await waitUntilLoaded(this.#page, options)) !== document)
       throw new DocumentReplaced('the page navigated away');
-    await checkPage(this.#page, shown, options);
+    await checkPage(this.#page, document, options);
   }
 
   /** @returns the time by which the pictures must have been taken, in ms by `monotonicNow` */
@@ -471,7 +471,7 @@ export class PageCapture {
     return await this.deadlines.orEnd(pictures.all());
   }
 
-  async #report(taken: Taken, shown: DocumentState): Promise<Omit<Rendering, 'egressCountry' | 'extraction'>> {
+  async #report(taken: Taken, document: DocumentState): Promise<Omit<Rendering, 'egressCountry' | 'extraction'>> {
     const page = this.#page;
     const { session, deadlines, deps, order, times } = this;
     const options = this.#options;
@@ -490,7 +490,7 @@ export class PageCapture {
       INSPECT_MS,
       Math.max(INSPECT_MIN_MS, deadlines.budgetEndsAt + INSPECT_GRACE_MS - monotonicNow()),
     );
-    const facts = this.#facts === null ? {} : await deadlines.orEnd(this.#facts.finish(shown));
+    const facts = this.#facts === null ? {} : await deadlines.orEnd(this.#facts.finish(document));
     const inspection = options.inspectPage
       ? { ...(await deadlines.orEnd(deps.inspect(session, { timeoutMs }))), ...facts }
       : null;
@@ -503,14 +503,14 @@ export class PageCapture {
       ...(picture.part === undefined ? {} : { part: picture.part }),
       width,
       height,
-      finalUrl: finalUrl(session, shown, options),
+      finalUrl: finalUrl(session, document, options),
       blockedRequests: guard.blockedRequests + session.captureProxy.refusedCount,
       warnings,
       changed,
       diagnostics,
       inspection,
       ...(this.#html === null ? {} : { html: this.#html }),
-      ...((options.document ?? null) === null ? {} : { response: { status: shown.response?.status ?? null } }),
+      ...((options.document ?? null) === null ? {} : { response: { status: document.response?.status ?? null } }),
       timings: timingsOf(stages),
     };
   }
@@ -565,11 +565,11 @@ async function openFacts(page: OpenPage, annotate: boolean): Promise<FactsReader
  * Reloads the page in real time, for servers that refuse requests from a page whose clock is ahead.
  * @throws DocumentReplaced always
  */
-async function loadInRealTime(page: OpenPage, shown: DocumentState): Promise<never> {
+async function loadInRealTime(page: OpenPage, document: DocumentState): Promise<never> {
   const { session, main, deadlines } = page;
   page.realTime = true;
   await session.cdp.send('Page.reload');
-  const replaced = main.until(() => main.current !== shown);
+  const replaced = main.until(() => main.current !== document);
   await deadlines.withinBudget(replaced);
   throw new DocumentReplaced('the page is loaded again in real time');
 }
@@ -581,7 +581,7 @@ function toNamedPicture({ name, options, picture, tolerated }: TakenPicture): Na
 }
 
 /** The document's current address, including changes by scripts and the fragment. */
-function finalUrl(session: PageSession, shown: DocumentState, options: CaptureOptions): string {
+function finalUrl(session: PageSession, document: DocumentState, options: CaptureOptions): string {
   const current = session.page.url();
-  return shownAddress(/^https?:/.test(current) ? current : shown.address, options);
+  return shownAddress(/^https?:/.test(current) ? current : document.address, options);
 }

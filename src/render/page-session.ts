@@ -212,7 +212,7 @@ function inMainFrame(script: string): string {
  */
 export type BoundedPage = Pick<World, 'call'> & Pick<CdpSession, 'send'>;
 
-/** How long a failed command waits for the reason, in ms. */
+/** The time for which a failed command waits for the reason, in ms. */
 const LOSS_REPORTED_MS = 500;
 
 /** @param deadline ms by `monotonicNow` */
@@ -295,7 +295,7 @@ export function isGone(error: unknown): boolean {
   );
 }
 
-/** The result of `asked`, or null if the document is replaced, or the page closed, meanwhile. */
+/** The result of `answer`, or null if the document is replaced, or the page closed, meanwhile. */
 export async function unlessGone<T>(answer: Promise<T>): Promise<T | null> {
   return await answer.catch((error: unknown) => {
     if (isGone(error)) return null;

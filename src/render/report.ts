@@ -11,7 +11,7 @@ import { FULL_WIDTH_MAX_PX } from '../contract/limits.js';
 import { fileNameOf, requestPath } from '../contract/page-files.js';
 import { TIMED_OUT } from './deadlines.js';
 import type { PageChanges } from './in-page/changes.js';
-import { sayMissingFonts } from './page/check-page.js';
+import { describeMissingFonts } from './page/check-page.js';
 import type { OpenPage, PendingGroup } from './page/open-page.js';
 import type { PageSession } from './page-session.js';
 import { PAGE_NUMBERS_UNSETTLED } from './picture/pdf-picture.js';
@@ -206,7 +206,7 @@ export async function substitutedFonts(
   if (blockResources.includes('font')) return null;
   const answer = world.callWithTimeout(LOOK_MAX_MS, 'fonts.missing');
   const found = await deadlines.within(answer, LOOK_MAX_MS).catch((): typeof TIMED_OUT => TIMED_OUT);
-  const sentence = found === TIMED_OUT ? null : sayMissingFonts(found);
+  const sentence = found === TIMED_OUT ? null : describeMissingFonts(found);
   if (sentence === null) return null;
   const message = `In the page, ${sentence}. \`stillframe fonts add\` installs fonts, and \`fail_if_font_missing\` fails such a capture.`;
   return [{ code: 'font_substituted', message }];

@@ -27,7 +27,7 @@ export interface LoopRules {
 }
 
 const LEASE_MS = 30_000;
-/** How long after the last capture that somebody waited for a server counts as quiet. */
+/** The time after the last synchronous capture from which a server counts as quiet. */
 const QUIET_AFTER_MS = 10_000;
 
 export interface JobLoopOptions extends LoopRules {
@@ -62,7 +62,7 @@ export function jobLoop({
     since,
   };
   let waitedForAt = Number.NEGATIVE_INFINITY;
-  /** How many captures of batches may run here: few while somebody waits for captures, and never all, so that the next one starts at once. */
+  /** The number of captures of batches that may run here: few while somebody waits for captures, and never all, so that the next one starts at once. */
   const batchesAtOnce = () => {
     const isQuiet = performance.now() - waitedForAt > QUIET_AFTER_MS;
     return Math.max(1, isQuiet ? concurrency - 1 : Math.floor(concurrency / 4));

@@ -8,7 +8,7 @@ export class RecentHealth {
 
   constructor(private readonly deps: HealthDeps) {}
 
-  ask(): Promise<Health> {
+  read(): Promise<Health> {
     const now = this.deps.now();
     if (this.latest === null || Math.abs(now - this.latest.at) > FRESH_MS)
       this.latest = { at: now, health: checkHealth(this.deps) };

@@ -19,7 +19,7 @@ import { BrowserPool } from '../render/pool/browser-pool.js';
 export interface RendererParts {
   egress: Egress;
   log: Log;
-  say(line: string): void;
+  print(line: string): void;
   /** The directory in which a browser is searched for and installed. */
   browserDir: string;
   /** Cancels the start. */
@@ -136,7 +136,7 @@ async function provideChromium(config: Config, parts: RendererParts) {
     );
   }
   const { installChromium } = await import('../render/install/install-chromium.js');
-  return await installChromium({ ...proof, say: parts.say });
+  return await installChromium({ ...proof, print: parts.print });
 }
 
 /** No browser was found, and the settings forbid its installation. */

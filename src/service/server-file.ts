@@ -11,7 +11,7 @@ const webAddress = z.url({ protocol: /^https?$/ });
 const schema = z.object({
   /** The address at which this machine reaches the server. */
   url: webAddress,
-  /** What `cdn_url` begins with. */
+  /** The beginning of each `cdn_url`. */
   base_url: webAddress,
   console: z.enum(['loopback', 'on', 'off']),
 });

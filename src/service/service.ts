@@ -48,14 +48,14 @@ import { Renderer } from './renderer.js';
 import { announceServer } from './server-file.js';
 import { WatchKeeper } from './watch-keeper.js';
 
-/** How soon a server that starts or ends changes the parts of the others. */
+/** The delay after which a server that starts or ends changes the parts of the others. */
 const RATES_POLL_MS = 5_000;
 /** Notifications of ended jobs arrive at once; polling covers the ones that are lost. */
 const ENDED_POLL_MS = 1_000;
 
-/** How soon a change made by another process (queue resume) takes effect. */
+/** The delay after which a change made by another process (queue resume) takes effect. */
 const POLL_MS = 500;
-/** How long running captures may take to finish after SIGTERM. */
+/** The time limit for running captures to finish after SIGTERM. */
 const DRAIN_MS = 30_000;
 /** Time to send the last responses after the captures have ended. */
 const LAST_ANSWERS_MS = 1_000;
@@ -91,7 +91,7 @@ export interface ServiceParts {
   /** Destination of traces. Default: captures are not traced. */
   tracing?: TracingConfig | null;
   /** Prints set-up progress for the user of a terminal. */
-  say(line: string): void;
+  print(line: string): void;
   /** The directory in which a browser is searched for and installed. Default: the data directory. */
   browserDir?: string;
 }
@@ -115,7 +115,7 @@ export class Service implements AsyncDisposable {
   private readonly places: PublicPlaces = { baseUrl: '' };
   private readonly templates: Templates;
   private readonly jobs: Loop<ClaimedJob>;
-  /** How to stop each job that runs here. */
+  /** Stops a job that runs here, by its id. */
   private readonly running = new Map<string, () => void>();
   private readonly deliveries: Loop<DueDelivery>;
   /** Aborted when the shutdown can no longer wait for running captures or for the start of the browsers. */
@@ -221,10 +221,10 @@ export class Service implements AsyncDisposable {
 
   private async openForCaptures(parts: ServiceParts): Promise<void> {
     const { egress } = this.foundations;
-    const { log, say } = parts;
+    const { log, print } = parts;
     const browserDir = parts.browserDir ?? this.config.dataDir;
     // From here on, the end of the service closes it.
-    this.renderer = await Renderer.start(this.config, { egress, log, say, browserDir, signal: this.shutdown.signal });
+    this.renderer = await Renderer.start(this.config, { egress, log, print, browserDir, signal: this.shutdown.signal });
     if (this.draining) return;
     await this.makeFirstKey();
     this.health.forget();
@@ -418,8 +418,8 @@ export class Service implements AsyncDisposable {
       },
       modelView: (name, order) => views.view(name, order),
       onDeliveryDue: () => this.deliveries.wake(),
-      health: () => health.ask(),
-      metrics: async () => metrics.text(await health.ask()),
+      health: () => health.read(),
+      metrics: async () => metrics.text(await health.read()),
       timingsOf: (jobId) => timings.of(jobId),
       observe: (answer) => metrics.countAnswer(answer),
       watches: async () => (await this.watches.open()).watches,
@@ -560,7 +560,7 @@ export class Service implements AsyncDisposable {
     this.watches.wake();
   }
 
-  /** Stops the worker of a job, and tells those who wait for its end. */
+  /** Stops the worker of a job, and notifies those who wait for its end. */
   private onJobCanceled(job: EndedJob): void {
     this.running.get(job.id)?.();
     this.metrics.countJob('canceled');

@@ -2,7 +2,7 @@ import type { Log } from '../log.js';
 import type { WatchStore } from '../store/store.js';
 import type { OpenWatches, WatchesOptions } from '../watch/open-watches.js';
 
-/** How soon a server notices the first watch, which another server has made. */
+/** The delay after which a server notices the first watch, which another server has made. */
 const LOOK_EVERY_MS = 5_000;
 
 export interface WatchKeeperOptions {

@@ -228,7 +228,7 @@ export interface Claim {
   attempt: number;
 }
 
-/** How a job ended. */
+/** The end of a job. */
 export interface Took {
   /** From the submission of the job to its end, in ms, by a clock that does not jump; absent where nobody has measured it. */
   tookMs?: number;
@@ -282,7 +282,7 @@ export interface JobPageRequest {
   state: JobState | null;
   before: number | null;
   limit: number;
-  /** Of a list of all jobs, those whose address has this text, in any case; and of this key, null for all. */
+  /** For a list of all jobs: a text that the address contains, in any case, and a key; null for all. */
   found?: { address: string; keyId: string | null };
 }
 
@@ -625,8 +625,8 @@ export interface EndedRun {
   alarm: Watch['alarm'];
   /** Whether the next run is compared with this one. */
   isPrevious: boolean;
-  /** The events that are told to every send. */
-  tells: WatchEvent[];
+  /** The events that are sent to each recipient. */
+  events: WatchEvent[];
 }
 
 export interface WatchStore {
@@ -689,7 +689,7 @@ export interface WatchStore {
   /** When the next run, and when the next message is due; null if none is. */
   nextRunDueAt(): Promise<number | null>;
   nextMessageDueAt(): Promise<number | null>;
-  /** Signs a text for a link; `isLinkSigned` tells whether a signature is that of any key. */
+  /** Signs a text for a link; `isLinkSigned` returns whether a signature is that of any key. */
   signLink(text: string): string;
   isLinkSigned(text: string, signature: string): boolean;
 }

@@ -312,9 +312,9 @@ function endStatements(
     ...kept.map(
       (name) => [`UPDATE artifacts SET watch_run = $1 WHERE name = $4 AND ${HAS_ENDED}`, [...mine, name]] as const,
     ),
-    ...ended.tells.flatMap((event) =>
+    ...ended.events.flatMap((event) =>
       placesOf(watch.definition.send)
-        .filter(({ send }) => isTold(send, event))
+        .filter(({ send }) => isRecipient(send, event))
         .map(
           (place) =>
             [
@@ -343,7 +343,7 @@ function endStatements(
 }
 
 /** Trouble has no picture to upload. */
-function isTold({ upload }: Send, event: WatchEvent): boolean {
+function isRecipient({ upload }: Send, event: WatchEvent): boolean {
   return upload === undefined || event === 'watch.changed' || event === 'watch.report';
 }
 

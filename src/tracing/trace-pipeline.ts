@@ -23,7 +23,7 @@ import type { TracingConfig } from '../tracing-config.js';
 const QUEUE_SPANS = 2_048;
 /** Maximum length of an attribute, since every fact in a span is short. */
 const ATTRIBUTE_CHARACTERS = 256;
-/** How long sending the last spans may take: a collector that is unavailable must not delay the shutdown. */
+/** The time limit for sending the last spans: a collector that is unavailable must not delay the shutdown. */
 const SHUTDOWN_MS = 3_000;
 const WARN_EVERY_MS = 60_000;
 const WARNING_CHARACTERS = 300;

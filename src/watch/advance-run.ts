@@ -17,12 +17,12 @@ export interface RunDeps extends JudgeDeps {
   store: WatchStore & Pick<JobStore, 'findJob'> & Pick<RetentionStore, 'findArtifact'> & Pick<KeyStore, 'findKey'>;
   submit(submission: Submission, context: SubmitContext): Promise<JobSnapshot>;
   rules: Omit<SubmissionRules, 'forceAsync'>;
-  /** How many captures of watches may be submitted and not have ended, on all servers together. */
+  /** The number of captures of watches that may be submitted and not have ended, on all servers together. */
   runsAtOnce(): Promise<number>;
   /** Delays in ms before a run's second, third … capture; there are no more captures than that. */
   retryMs: readonly number[];
   /** Called for each run that ended. */
-  onRunEnded(run: { watchId: string; runId: string; state: EndedRun['state']; tells: readonly WatchEvent[] }): void;
+  onRunEnded(run: { watchId: string; runId: string; state: EndedRun['state']; events: readonly WatchEvent[] }): void;
   log: Log;
   now(): number;
 }
@@ -33,9 +33,9 @@ export interface ClaimedRun {
   claim: string;
 }
 
-/** How long a claim is valid: longer than two comparisons take. */
+/** The validity of a claim: longer than two comparisons take. */
 const LEASE_MS = 90_000;
-/** When a submitted run is looked at again if nobody tells that its job has ended. */
+/** The delay after which a submitted run is checked again if no event reports the end of its job. */
 const LOOK_AGAIN_MS = 30_000;
 /** When a capture is submitted again that the queue, the storage or the comparisons had no room for. */
 const BUSY_MS = 5_000;
@@ -196,24 +196,24 @@ async function judgeEnded(work: Work): Promise<void> {
     return await fail(work, { ...toStoredError(new CaptureError({ code, message })), retriable: false }, data);
   }
   const { definition } = watch;
-  if (definition.report === 'always') return await succeed(work, data, { state: 'reported', tells: ['watch.report'] });
+  if (definition.report === 'always') return await succeed(work, data, { state: 'reported', events: ['watch.report'] });
   const baseline = definition.against === 'approved' ? watch.approvedRun : watch.previousRun;
   const before = baseline === null ? null : ((await deps.store.findRun(baseline))?.data ?? null);
-  if (before === null) return await succeed(work, data, { state: 'unchanged', tells: [] });
+  if (before === null) return await succeed(work, data, { state: 'unchanged', events: [] });
   try {
     const { changed, share, picture, diff } = await judgeRun(deps, { watch, before, after: data }, signal);
     const notifies = changed && (await isNews(work, data));
     const ended = { state: changed ? ('changed' as const) : ('unchanged' as const), share, changes: picture };
-    return await succeed(work, { ...data, diff }, { ...ended, tells: notifies ? ['watch.changed'] : [] });
+    return await succeed(work, { ...data, diff }, { ...ended, events: notifies ? ['watch.changed'] : [] });
   } catch (error) {
     if (!isDeleted(error)) throw error;
     const message = 'The earlier picture has been deleted, so that this run is the new baseline.';
     const note = toStoredError(new CaptureError({ code: 'invalid_request', status: 410, message }));
-    return await succeed(work, data, { state: 'unchanged', tells: [], error: note });
+    return await succeed(work, data, { state: 'unchanged', events: [], error: note });
   }
 }
 
-/** Whether a change against the approved baseline has not been told: the run before may have had it already. */
+/** Whether a change against the approved baseline has not been reported: the run before may have had it already. */
 async function isNews({ deps, watch, signal }: Work, after: RunData): Promise<boolean> {
   if (watch.definition.against === 'previous' || watch.previousRun === null) return true;
   const previous = await deps.store.findRun(watch.previousRun);
@@ -251,7 +251,7 @@ async function failOrRetry(work: Work, error: StoredError): Promise<void> {
 async function fail(work: Work, error: StoredError, data: RunData | null): Promise<void> {
   const { watch } = work;
   const failures = watch.failures + 1;
-  const tells = failures >= FAILURES_TOLD && watch.alarm !== 'failed';
+  const notifies = failures >= FAILURES_TOLD && watch.alarm !== 'failed';
   await end(work, {
     ...NOTHING,
     state: 'failed',
@@ -259,29 +259,29 @@ async function fail(work: Work, error: StoredError, data: RunData | null): Promi
     error,
     data,
     picture: data?.pictures[0]?.artifact ?? null,
-    alarm: tells ? 'failed' : watch.alarm,
-    tells: tells ? ['watch.failed'] : [],
+    alarm: notifies ? 'failed' : watch.alarm,
+    events: notifies ? ['watch.failed'] : [],
   });
 }
 
 /** Ends a run that cannot be captured until an operator or the next month changes that. */
 async function skip(work: Work, error: StoredError): Promise<void> {
   const { watch } = work;
-  const tells: WatchEvent[] = watch.alarm === null ? ['watch.failed'] : [];
+  const events: WatchEvent[] = watch.alarm === null ? ['watch.failed'] : [];
   await end(work, {
     ...NOTHING,
     state: 'skipped',
     failures: watch.failures,
     alarm: watch.alarm ?? 'skipped',
     error,
-    tells,
+    events,
   });
 }
 
 async function succeed(
   work: Work,
   data: RunData,
-  ended: Pick<EndedRun, 'state' | 'tells'> & Partial<EndedRun>,
+  ended: Pick<EndedRun, 'state' | 'events'> & Partial<EndedRun>,
 ): Promise<void> {
   const recovered: WatchEvent[] = work.watch.alarm === null ? [] : ['watch.recovered'];
   const picture = data.pictures[0]?.artifact ?? null;
@@ -293,7 +293,7 @@ async function succeed(
     isPrevious: true,
     failures: 0,
     alarm: null,
-    tells: [...recovered, ...ended.tells],
+    events: [...recovered, ...ended.events],
   });
 }
 
@@ -301,8 +301,8 @@ const NOTHING = { share: null, picture: null, changes: null, data: null, error: 
 
 async function end({ deps, watch, run, claim }: Work, ended: EndedRun): Promise<void> {
   if (!(await deps.store.endRun({ id: run.id, claim }, watch, ended, deps.now()))) return;
-  const { state, share, tells, error } = ended;
-  deps.onRunEnded({ watchId: watch.id, runId: run.id, state, tells });
-  const facts = { watch_id: watch.id, run_id: run.id, job_id: run.jobId, state, share, tells };
+  const { state, share, events, error } = ended;
+  deps.onRunEnded({ watchId: watch.id, runId: run.id, state, events });
+  const facts = { watch_id: watch.id, run_id: run.id, job_id: run.jobId, state, share, tells: events };
   deps.log.info({ ...facts, ...(error === null ? {} : { code: error.code, message: error.message }) }, 'watch run');
 }

@@ -1,6 +1,6 @@
 import type { PublicPlaces } from '../contract/job.js';
 import type { ChatForm, Send } from '../contract/watch.js';
-import { sayWhat, type Telling, titleOf } from './say-message.js';
+import { describeEvent, type Telling, titleOf } from './say-message.js';
 
 /** Characters of a diff in a message. */
 const DIFF_MAX_CHARS = 1_500;
@@ -21,7 +21,7 @@ export function chatMessage(
   const diff = (run.data?.diff ?? '').slice(0, DIFF_MAX_CHARS);
   return FORMS[form ?? formOf(url)]({
     title: titleOf(telling),
-    text: sayWhat(telling),
+    text: describeEvent(telling),
     diff,
     picture,
     link: historyUrl,
@@ -35,7 +35,7 @@ function formOf(url: string): ChatForm {
   return pathname.includes('/hooks/') && !/(^|\.)slack\.com$/.test(hostname) ? 'mattermost' : 'slack';
 }
 
-interface Said {
+interface ChatText {
   title: string;
   text: string;
   diff: string;
@@ -43,7 +43,7 @@ interface Said {
   link: string;
 }
 
-const FORMS: Record<ChatForm, (text: Said) => Record<string, unknown>> = {
+const FORMS: Record<ChatForm, (text: ChatText) => Record<string, unknown>> = {
   slack: ({ title, text, diff, picture, link }) => ({
     text: escaped(title),
     blocks: [
@@ -104,10 +104,10 @@ const FORMS: Record<ChatForm, (text: Said) => Record<string, unknown>> = {
 
 /** A text with a block of code, as long as Slack allows, without half an escaped character. */
 function slackText(text: string, code: string): string {
-  const most = SLACK_TEXT_MAX_CHARS - '\n``````'.length;
-  const shown = text.slice(0, most);
-  const rest = code.slice(0, most - shown.length).replace(/&[a-z]*$/, '');
-  return rest === '' ? shown : `${shown}\n\`\`\`${rest}\`\`\``;
+  const maxChars = SLACK_TEXT_MAX_CHARS - '\n``````'.length;
+  const excerpt = text.slice(0, maxChars);
+  const rest = code.slice(0, maxChars - excerpt.length).replace(/&[a-z]*$/, '');
+  return rest === '' ? excerpt : `${excerpt}\n\`\`\`${rest}\`\`\``;
 }
 
 /** The three characters that Slack interprets; mentions and links need them. */

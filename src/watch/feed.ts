@@ -1,4 +1,4 @@
-import { sayShare } from '../contract/comparison.js';
+import { formatShare } from '../contract/comparison.js';
 import type { PublicPlaces } from '../contract/job.js';
 import type { Watch, WatchRun } from '../contract/watch.js';
 import { escaped } from './mail.js';
@@ -27,7 +27,7 @@ function entryOf(run: WatchRun, baseUrl: string): string {
   const { id, state, share, picture, changes, data, error, endedAt } = run;
   const title =
     state === 'changed' && share !== null
-      ? `Changed: ${sayShare(share)}`
+      ? `Changed: ${formatShare(share)}`
       : `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
   const link = picture === null ? '' : `<link rel="alternate" href="${baseUrl}/artifacts/${picture}"/>`;
   const shown = [changes, picture].find((name) => name !== null && !name?.endsWith('.pdf')) ?? null;

@@ -65,7 +65,7 @@ async function comparePictures(
   signal: AbortSignal,
 ): Promise<{ share: number; picture: string | null }> {
   const { accountId, keyId } = watch;
-  let most: { share: number; picture: string | null } = {
+  let largest: { share: number; picture: string | null } = {
     share: before.pictures.length === after.pictures.length ? 0 : 1,
     picture: null,
   };
@@ -77,10 +77,10 @@ async function comparePictures(
       { before: { kind: 'artifact', name: earlier.artifact }, after: { kind: 'artifact', name: artifact }, options },
       { principal: { keyId, accountId, scopes: [] }, signal },
     );
-    if (comparison.share > most.share || most.picture === null)
-      most = { share: Math.max(most.share, comparison.share), picture };
+    if (comparison.share > largest.share || largest.picture === null)
+      largest = { share: Math.max(largest.share, comparison.share), picture };
   }
-  return most;
+  return largest;
 }
 
 function diffOf({ name }: WatchDefinition, before: string, after: string): string | null {

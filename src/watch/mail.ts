@@ -3,7 +3,7 @@ import { formatOf } from '../contract/capture-data.js';
 import type { PublicPlaces } from '../contract/job.js';
 import type { Send } from '../contract/watch.js';
 import { inlinePicture, picturesPdf } from './picture-file.js';
-import { sayWhat, type Telling, titleOf } from './say-message.js';
+import { describeEvent, type Telling, titleOf } from './say-message.js';
 
 /** The operator's SMTP server. */
 export interface MailSettings {
@@ -68,7 +68,7 @@ export function openMailer(
             : [{ cid: PICTURE_CID, filename: 'picture.jpg', content: shown, contentDisposition: 'inline' as const }]),
           ...(whole === null || run.picture === null ? [] : [await attachmentOf(whole, run.picture, email.attach)]),
         ],
-        // Nothing but what is given here is read.
+        // No other files are read.
         disableFileAccess: true,
         disableUrlAccess: true,
       });
@@ -138,7 +138,7 @@ function linksOf({ run, historyUrl }: Telling, { baseUrl, unsubscribe }: Links):
 function textOf(telling: Telling, links: Links): string {
   const { data } = telling.run;
   const lines = [
-    sayWhat(telling),
+    describeEvent(telling),
     ...(data === null ? [] : [data.finalUrl]),
     '',
     ...linksOf(telling, links).map(([name, url]) => `${name}: ${url}`),
@@ -156,7 +156,7 @@ function htmlOf(telling: Telling, links: Links & { hasPicture: boolean }): strin
     ? `<pre style="white-space:pre-wrap;font-size:13px;background:#f6f6f6;padding:8px">${escaped(data.diff.slice(0, DIFF_MAX_CHARS))}</pre>`
     : '';
   const shown = linksOf(telling, links).map(([name, url]) => `<a href="${escaped(url)}">${name}</a>`);
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(titleOf(telling))}</title></head><body style="font-family:sans-serif;font-size:15px;color:#222;max-width:1200px"><p><strong>${escaped(sayWhat(telling))}</strong></p>${address}${links.hasPicture ? image : ''}${diff}<p style="color:#555">${shown.join(' · ')}</p></body></html>`;
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(titleOf(telling))}</title></head><body style="font-family:sans-serif;font-size:15px;color:#222;max-width:1200px"><p><strong>${escaped(describeEvent(telling))}</strong></p>${address}${links.hasPicture ? image : ''}${diff}<p style="color:#555">${shown.join(' · ')}</p></body></html>`;
 }
 
 export function escaped(text: string): string {

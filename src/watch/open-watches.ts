@@ -22,7 +22,7 @@ export interface OpenWatches extends AsyncDisposable {
 }
 
 export interface WatchesOptions {
-  api: Omit<WatchesDeps, 'sendsMail' | 'tell' | 'onDue'>;
+  api: Omit<WatchesDeps, 'sendsMail' | 'notify' | 'onDue'>;
   runs: Omit<RunDeps, 'retryMs'>;
   messages: Omit<SendDeps, 'mailer'>;
   /** null if the operator has not set both. */
@@ -44,7 +44,7 @@ const STEPS_AT_ONCE = 4;
 const MESSAGES_AT_ONCE = 16;
 /** Messages of one account at the same time, so that a slow receiver leaves room for others. */
 const MESSAGES_OF_ACCOUNT = 4;
-/** How soon work that another server has left is noticed; without other servers, that the clock was set. */
+/** The delay after which work that another server has left is noticed; without other servers, that the clock was set. */
 const POLL_MS = { shared: 1_000, alone: 5_000 };
 /** Longer than an upload takes. */
 const MESSAGE_LEASE_MS = 90_000;
@@ -71,7 +71,7 @@ export function openWatches(options: WatchesOptions): OpenWatches {
     },
   };
   const mailer = mail === null ? null : openMailer(mail, { places: api.places, signLink: store.signLink });
-  const tell = (message: WatchMessage) =>
+  const notify = (message: WatchMessage) =>
     withTaskSignal(shutdown, (signal) => sendMessage({ ...messages, mailer }, message, signal));
   const claims = new RunClaims(runs);
   let latest = Number.NEGATIVE_INFINITY;
@@ -118,7 +118,7 @@ export function openWatches(options: WatchesOptions): OpenWatches {
       return [];
     },
     async run({ message, claim }) {
-      const outcome = await tell(message);
+      const outcome = await notify(message);
       if (outcome === null) return;
       await store.recordMessage({ id: message.id, claim }, outcome, now());
       const { id, watchId, runId, event, kind, target } = message;
@@ -156,7 +156,7 @@ export function openWatches(options: WatchesOptions): OpenWatches {
     if (roles.messages) sending.start();
   };
   return {
-    watches: new Watches({ ...api, sendsMail: mail !== null, tell, onDue: wake }),
+    watches: new Watches({ ...api, sendsMail: mail !== null, notify, onDue: wake }),
     start: () => (starting ??= start()),
     wake,
     async drain(graceMs) {

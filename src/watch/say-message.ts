@@ -1,4 +1,4 @@
-import { sayShare } from '../contract/comparison.js';
+import { formatShare } from '../contract/comparison.js';
 import type { Watch, WatchMessage, WatchRun } from '../contract/watch.js';
 import { describeSchedule } from './schedule.js';
 
@@ -7,7 +7,7 @@ export interface Telling {
   message: WatchMessage;
   watch: Watch;
   run: WatchRun;
-  /** Where people see the history. */
+  /** The address of the history. */
   historyUrl: string;
 }
 
@@ -24,11 +24,11 @@ export function titleOf({ message, watch }: Telling): string {
 }
 
 /** Describes the event of a message in sentences for people. */
-export function sayWhat({ message, watch, run }: Telling): string {
+export function describeEvent({ message, watch, run }: Telling): string {
   const { name } = watch.definition;
   switch (message.event) {
     case 'watch.changed':
-      return `“${name}” has changed${run.share === null ? '' : `: ${sayShare(run.share)} of its pixels`}.`;
+      return `“${name}” has changed${run.share === null ? '' : `: ${formatShare(run.share)} of its pixels`}.`;
     case 'watch.report':
       return `“${name}”, as it looks ${describeSchedule(watch.definition.schedule)}.`;
     case 'watch.recovered':

@@ -41,7 +41,7 @@ export function checkSchedule(times: WatchTimes, now: number, minimumMs: number)
   const { schedule } = times;
   const field = schedule.cron === undefined ? 'schedule.every' : 'schedule.cron';
   const shortest = schedule.cron === undefined ? (intervalMs(schedule.every ?? '') ?? 0) : shortestGap(schedule, now);
-  if (shortest < minimumMs) throw invalidField(field, `must leave at least ${sayMs(minimumMs)} between two runs`);
+  if (shortest < minimumMs) throw invalidField(field, `must leave at least ${formatMs(minimumMs)} between two runs`);
   if (nextTime(times, now - 1) === null) throw invalidField('schedule', 'has no time in the future');
 }
 
@@ -81,7 +81,7 @@ function shortestGap(schedule: Schedule, now: number): number {
   );
 }
 
-function sayMs(ms: number): string {
+function formatMs(ms: number): string {
   return ms % MINUTE_MS === 0 ? `${ms / MINUTE_MS} min` : `${Math.ceil(ms / 1_000)} s`;
 }
 

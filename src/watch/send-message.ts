@@ -1,4 +1,4 @@
-/** Sends what a run tells, one attempt at a time, to a webhook, a mailbox, a chat or a bucket. */
+/** Sends the messages of a run, one attempt at a time, to a webhook, a mailbox, a chat or a bucket. */
 import { buffer } from 'node:stream/consumers';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
 import { contentTypeOf, formatOf, type UploadResult } from '../contract/capture-data.js';

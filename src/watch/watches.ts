@@ -45,7 +45,7 @@ export interface WatchesDeps {
   /** Watches of an account. */
   max: number;
   /** Sends a message that is not stored. @returns null if the server stops */
-  tell(message: WatchMessage): Promise<AttemptOutcome | null>;
+  notify(message: WatchMessage): Promise<AttemptOutcome | null>;
   /** Called when something may be due. */
   onDue(): void;
   now(): number;
@@ -168,7 +168,7 @@ export class Watches {
     };
   }
 
-  /** Reads a run with what it has told. @throws CaptureError `invalid_request` (404) */
+  /** Reads a run with the messages that it has sent. @throws CaptureError `invalid_request` (404) */
   async readRun(who: Who, id: string, runId: string) {
     const { watch, run } = await this.#findRun(who, id, runId);
     const messages = await this.deps.store.messagesOf(runId);
@@ -183,7 +183,7 @@ export class Watches {
     return await this.readRun(who, id, runId);
   }
 
-  /** Sends what a run has told again. @throws CaptureError `invalid_request`: 404, or 409 if nothing has been sent */
+  /** Sends the messages of a run again. @throws CaptureError `invalid_request`: 404, or 409 if nothing has been sent */
   async redeliver(who: Who, id: string, runId: string) {
     await this.#findRun(who, id, runId);
     if ((await this.deps.store.redeliverMessages(runId, this.deps.now())) === 0)
@@ -198,7 +198,7 @@ export class Watches {
    * @throws CaptureError `invalid_request`: 404, or 409 before the first run
    */
   async test(who: Who, id: string): Promise<{ kind: SendKind; error: string | null }[]> {
-    const { store, now, tell } = this.deps;
+    const { store, now, notify } = this.deps;
     const watch = await this.find(who, id);
     const [run] = await store.lastRuns([id]);
     if (run === undefined) throw conflict('Run the watch first: the test shows its latest run.');
@@ -208,7 +208,7 @@ export class Watches {
       const times = { dueAt: now(), lastStatus: null, lastError: null, lastAttemptAt: null, deliveredAt: null };
       return { ...ids, ...to, event: 'watch.report', state: 'pending', attempts: 0, generation: 1, ...times };
     });
-    const outcomes = await Promise.all(messages.map((message) => tell(message)));
+    const outcomes = await Promise.all(messages.map((message) => notify(message)));
     return messages.map(({ kind }, i) => {
       const outcome = outcomes[i] ?? null;
       return {

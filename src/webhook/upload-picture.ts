@@ -73,7 +73,7 @@ interface Attempt {
   status: number | null;
   /** null if the receiver has the picture. */
   error: string | null;
-  /** How long the receiver asks to wait before another attempt, 0 if it does not say; null if there is to be none. */
+  /** The time that the receiver asks to wait before another attempt, 0 if it names none; null if there is to be none. */
   retryMs: number | null;
 }
 

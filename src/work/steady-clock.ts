@@ -6,7 +6,7 @@ const TOLERANCE_MS = 60_000;
 const TRUSTED_AFTER_MS = 24 * 3_600_000;
 /** Between two calls, `now` goes on by the monotonic clock but for so much, or has jumped. */
 const EVEN_MS = 50;
-/** How many jumps of `now` are remembered. */
+/** The number of jumps of `now` that are remembered. */
 const STRETCHES_MAX = 100;
 
 /** The times that `now` has returned between two of its jumps. */
@@ -73,7 +73,7 @@ export class SteadyClock {
     return now;
   };
 
-  /** How many ms have passed since a time that `now` has returned, by the monotonic clock: jumps of the wall clock do not count. */
+  /** The number of ms that have passed since a time that `now` has returned, by the monotonic clock: jumps of the wall clock do not count. */
   readonly since = (time: number): number => {
     const now = this.now();
     const [oldest = { offset: now - this.monotonic() }] = this.#stretches;

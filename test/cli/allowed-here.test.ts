@@ -26,7 +26,7 @@ async function once(host: string, publicOnly: boolean) {
   const url = `http://${host}:${new URL(site.url('/')).port}/article`;
   const { options } = parseSubmission({ url, format: 'png' }, { forceAsync: false, webhookAllow: [] });
   const allowDestinations = allowedOnThisMachine(config, { publicOnly, zone: 'page.localhost' });
-  await using engine = await Engine.open(config, { allowDestinations, log: silentLog(), say: () => undefined });
+  await using engine = await Engine.open(config, { allowDestinations, log: silentLog(), print: () => undefined });
   return (await engine.capture(options)).data;
 }
 

@@ -35,7 +35,7 @@ const dir = folderOfFile();
 rememberBrowsers(dir);
 const allowDestinations = allowedOnThisMachine(CONFIG, { publicOnly: false, zone: ZONE });
 const engine = await ofFile(
-  Engine.open({ ...CONFIG, dataDir: dir }, { allowDestinations, log: silentLog(), say: () => undefined }),
+  Engine.open({ ...CONFIG, dataDir: dir }, { allowDestinations, log: silentLog(), print: () => undefined }),
 );
 const photo = sharp({ create: { width: 40, height: 20, channels: 3, background: '#123456' } }).png();
 writeFiles(dir, {

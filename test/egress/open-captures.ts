@@ -38,7 +38,7 @@ export async function openCaptures(
     ...over,
     dataDir,
   };
-  const renderer = await Renderer.start(config, { egress, log, say: () => undefined, browserDir: config.dataDir });
+  const renderer = await Renderer.start(config, { egress, log, print: () => undefined, browserDir: config.dataDir });
   return {
     proxies,
     proxyPorts,

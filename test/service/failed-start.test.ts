@@ -30,7 +30,7 @@ it('a start on a taken port reports only that', async () => {
   const { server, port } = await takenPort();
   const { lines: said, log } = readableLog();
   const config = { ...readConfig({}, {}), dataDir, port };
-  await expect(Service.start(config, { log, say: (line) => void said.push({ line }) })).rejects.toThrow(
+  await expect(Service.start(config, { log, print: (line) => void said.push({ line }) })).rejects.toThrow(
     /already in use/,
   );
   server.close();

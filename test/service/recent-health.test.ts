@@ -29,22 +29,22 @@ function aRecentHealth() {
 
 it('one check of the health answers all requests within 200 ms', async () => {
   const { health, seen } = aRecentHealth();
-  const first = health.ask();
+  const first = health.read();
   seen.now += 200;
-  expect(await health.ask()).toBe(await first);
+  expect(await health.read()).toBe(await first);
   expect(seen.looks).toBe(1);
   seen.now += 1;
-  expect((await health.ask()).data.ready_workers).toBe(1);
+  expect((await health.read()).data.ready_workers).toBe(1);
   expect(seen.looks).toBe(2);
 });
 
 it('the cached health is dropped after a change, and when the clock is set back', async () => {
   const { health, seen } = aRecentHealth();
-  await health.ask();
+  await health.read();
   health.forget();
-  await health.ask();
+  await health.read();
   expect(seen.looks).toBe(2);
   seen.now -= 60_000;
-  await health.ask();
+  await health.read();
   expect(seen.looks).toBe(3);
 });

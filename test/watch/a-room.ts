@@ -84,7 +84,7 @@ export function aRoom(store: Store, user: Caller) {
     sendsMail: true,
     now: () => room.now,
     onDue: () => undefined,
-    tell: async () => null,
+    notify: async () => null,
     egress: {
       judgeHost: async () => ({ ok: true, addresses: [] }),
       refusesLiterally: () => false,

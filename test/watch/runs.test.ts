@@ -195,7 +195,7 @@ describe('claims', () => {
       store.endRun(
         { id: claimed?.run.id ?? '', claim },
         watch,
-        { ...ended, alarm: null, isPrevious: false, tells: ['watch.failed'] },
+        { ...ended, alarm: null, isPrevious: false, events: ['watch.failed'] },
         room.now,
       );
     expect([await end(claimed?.claim), await end(taken?.claim), await end(taken?.claim)]).toEqual([false, true, false]);

@@ -11,7 +11,7 @@ import { captureOnServer, describePicture } from '../capture-on-server.js';
 import { describeCapture, toJsonReport } from '../capture-report.js';
 import { type CaptureTarget, ownPortOf } from '../capture-target.js';
 import { captureTarget, describeMissing, type LocalNetwork, localPageOf } from '../capture-target-page.js';
-import { describeError, githubAnnotation, printable, say, toErrorObject } from '../operator-error.js';
+import { describeError, githubAnnotation, printable, printLine, toErrorObject } from '../operator-error.js';
 import { newPageZone } from '../page-server.js';
 import { writeFurther, writePicture } from '../picture-file.js';
 import { describeCounts, StatusLine } from '../status-line.js';
@@ -76,31 +76,31 @@ export async function captureShots({ shots, server }: Shots, run: ShotsRun): Pro
   const { baseline, contactSheet } = run;
   if (contactSheet !== null) {
     await writeContactSheet(contactSheet, ended);
-    say(`Contact sheet: ${contactSheet}`);
+    printLine(`Contact sheet: ${contactSheet}`);
   }
   if (baseline === null || run.signal.aborted) return reportOf(ended, durationMs, null);
   const comparisons = await compareShots(ended, baseline, run.root);
   const report = reportOf(ended, durationMs, comparisons);
-  sayComparisons(comparisons, run);
+  printComparisons(comparisons, run);
   try {
     await writeVisualReport(run.reportDir, comparisons);
-    if (!comparisons.every(hasPassed)) say(`See ${join(run.reportDir, 'index.html')}.`);
+    if (!comparisons.every(hasPassed)) printLine(`See ${join(run.reportDir, 'index.html')}.`);
     return report;
   } catch (error) {
     // The captures are reported all the same.
-    say(printable(describeError(error)));
+    printLine(printable(describeError(error)));
     return { ...report, ok: false, error: toErrorObject(error) };
   }
 }
 
-function sayComparisons(comparisons: readonly ShotComparison[], run: ShotsRun): void {
+function printComparisons(comparisons: readonly ShotComparison[], run: ShotsRun): void {
   for (const comparison of comparisons) {
     // A failed capture was reported when it failed.
     if (comparison.status === 'same' || comparison.status === 'not_captured') continue;
     const { shot, status } = comparison;
-    say(printable(`${shot.output}: ${status}. ${describeShotComparison(comparison)}`));
+    printLine(printable(`${shot.output}: ${status}. ${describeShotComparison(comparison)}`));
     if (!hasPassed(comparison) && run.annotates)
-      say(githubAnnotation({ file: run.file, line: shot.line, message: `${shot.output}: ${status}` }));
+      printLine(githubAnnotation({ file: run.file, line: shot.line, message: `${shot.output}: ${status}` }));
   }
 }
 
@@ -109,22 +109,22 @@ async function captureAll(todo: readonly Shot[], run: ShotsRun, results: Map<Sho
   const { config, signal } = run;
   const counts = { total: todo.length, done: 0, failed: 0, began: null as number | null };
   using line = new StatusLine(process.stderr, () => describeCounts(counts));
-  const say = (text: string) => line.say(text);
-  for (const { path, isOutside } of todo) if (isOutside) say(printable(`Outside the working directory: ${path}`));
-  await using backend = await openBackend(run, say);
+  const print = (text: string) => line.print(text);
+  for (const { path, isOutside } of todo) if (isOutside) print(printable(`Outside the working directory: ${path}`));
+  await using backend = await openBackend(run, print);
   const began = performance.now();
   counts.began = began;
   const waiting = todo.values();
   const lane = async (): Promise<void> => {
     for (const shot of waiting) {
-      const result = signal.aborted ? null : await captureRepeatedly(shot, { capture: backend.capture, signal, say });
+      const result = signal.aborted ? null : await captureRepeatedly(shot, { capture: backend.capture, signal, print });
       if (result === null) return;
       results.set(shot, result);
       counts.done += 1;
       if (result.status === 'failed') counts.failed += 1;
-      say(printable(describeResult(result)));
+      print(printable(describeResult(result)));
       if (result.status === 'failed' && run.annotates)
-        say(
+        print(
           githubAnnotation({
             file: run.file,
             line: shot.line,
@@ -143,11 +143,11 @@ interface Repetition {
   /** Captures a shot, and writes its picture. */
   capture(shot: Shot): Promise<Captured>;
   signal: AbortSignal;
-  say(line: string): void;
+  print(line: string): void;
 }
 
 /** @returns null if the run was ended */
-async function captureRepeatedly(shot: Shot, { capture, signal, say }: Repetition): Promise<ShotResult | null> {
+async function captureRepeatedly(shot: Shot, { capture, signal, print }: Repetition): Promise<ShotResult | null> {
   for (let left = shot.retries; ; left--) {
     try {
       await mkdir(dirname(shot.path), { recursive: true });
@@ -155,7 +155,7 @@ async function captureRepeatedly(shot: Shot, { capture, signal, say }: Repetitio
     } catch (error) {
       if (signal.aborted) return null;
       if (left === 0 || !toErrorObject(error).retriable) return { shot, status: 'failed', error };
-      say(printable(`${shot.name}: ${describeError(error)} Trying again.`));
+      print(printable(`${shot.name}: ${describeError(error)} Trying again.`));
       await pause(RETRY_AFTER_MS * (shot.retries - left + 1), undefined, { signal }).catch(() => undefined);
     }
   }
@@ -164,7 +164,7 @@ async function captureRepeatedly(shot: Shot, { capture, signal, say }: Repetitio
 /** Opens a browser on this machine, or nothing if a server captures. */
 async function openBackend(
   run: ShotsRun,
-  say: LocalParts['say'],
+  print: LocalParts['print'],
 ): Promise<Pick<Repetition, 'capture'> & AsyncDisposable> {
   const { config, server, publicOnly, network, signal } = run;
   if (server !== null)
@@ -173,10 +173,10 @@ async function openBackend(
   const engine = await Engine.open(config, {
     allowDestinations: allowedOnThisMachine(config, { publicOnly, zone }),
     log: createLog({ level: 'warn', format: config.logFormat }),
-    say,
+    print,
     signal,
   });
-  const parts = { engine, zone, network, signal, say };
+  const parts = { engine, zone, network, signal, print };
   return { capture: (shot) => captureHere(shot, parts), [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };
 }
 
@@ -186,14 +186,14 @@ interface LocalParts {
   zone: string;
   network: LocalNetwork;
   signal: AbortSignal;
-  say(line: string): void;
+  print(line: string): void;
 }
 
-async function captureHere(shot: Shot, { engine, zone, network, signal, say }: LocalParts): Promise<Captured> {
+async function captureHere(shot: Shot, { engine, zone, network, signal, print }: LocalParts): Promise<Captured> {
   const { target, name, options, path, output } = shot;
   const page = await localPageOf(target, noInput);
-  const onMissing = (paths: ReadonlySet<string>) => say(`${name}: ${describeMissing(target, paths)}`);
-  const onRefused = (line: string) => say(printable(`${name}: ${line}`));
+  const onMissing = (paths: ReadonlySet<string>) => print(`${name}: ${describeMissing(target, paths)}`);
+  const onRefused = (line: string) => print(printable(`${name}: ${line}`));
   const began = performance.now();
   const parts = { page, name, options, zone, network, onMissing, onRefused };
   const { content, contents, html, data } = await captureTarget(engine, parts, { signal });
@@ -234,8 +234,8 @@ async function noInput(): Promise<never> {
 
 function describeResult(result: ShotResult): string {
   if (result.status === 'captured') return result.description;
-  const why = result.status === 'failed' ? describeError(result.error) : result.status;
-  return `${result.shot.output} (line ${result.shot.line}, ${result.shot.name}): ${why}`;
+  const reason = result.status === 'failed' ? describeError(result.error) : result.status;
+  return `${result.shot.output} (line ${result.shot.line}, ${result.shot.name}): ${reason}`;
 }
 
 function portsOf(shots: readonly Shot[]): number[] {

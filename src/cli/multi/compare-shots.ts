@@ -60,9 +60,9 @@ export function checkBaselines(
     }
     const owner = owners.get(key);
     if (owner !== undefined) {
-      const why = 'An output outside the working directory is known by its name alone: change one of the names.';
+      const advice = 'An output outside the working directory is known by its name alone: change one of the names.';
       throw new UsageError(
-        `--baseline: ${owner.output} and ${shot.output} would share the baseline ${baseline}. ${why}`,
+        `--baseline: ${owner.output} and ${shot.output} would share the baseline ${baseline}. ${advice}`,
       );
     }
     owners.set(key, shot);

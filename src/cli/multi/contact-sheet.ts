@@ -60,17 +60,18 @@ function entry(dir: string, result: ShotResult): string {
       ? `<a href="${escapeMarkup(shot.name)}">${escapeMarkup(shot.name)}</a>`
       : escapeMarkup(shot.name);
   if (status === 'failed' || status === 'not_run') {
-    const why = status === 'failed' ? printable(describeError(result.error)) : 'The run was ended before this capture.';
-    return `<figure class="failed"><p>${escapeMarkup(why)}</p><figcaption>${page}</figcaption></figure>`;
+    const reason =
+      status === 'failed' ? printable(describeError(result.error)) : 'The run was ended before this capture.';
+    return `<figure class="failed"><p>${escapeMarkup(reason)}</p><figcaption>${page}</figcaption></figure>`;
   }
   const address = relative(dir, shot.path).split(sep).map(encodeURIComponent).join('/');
   const facts =
     status === 'captured' ? `${result.facts.width} × ${result.facts.height} px` : 'kept from an earlier run';
   const link = `<a href="${address}">${escapeMarkup(shot.output)}</a>`;
-  return `<figure>${shown(shot, address)}<figcaption>${page}<br>${link}, ${facts}</figcaption></figure>`;
+  return `<figure>${captionOf(shot, address)}<figcaption>${page}<br>${link}, ${facts}</figcaption></figure>`;
 }
 
-function shown({ path, name }: Shot, address: string): string {
+function captionOf({ path, name }: Shot, address: string): string {
   const extension = extname(path).slice(1).toLowerCase();
   if (extension === 'mp4') return `<video src="${address}" controls preload="metadata"></video>`;
   if (extension === 'pdf') return `<a class="file" href="${address}">PDF</a>`;

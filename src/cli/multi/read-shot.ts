@@ -58,7 +58,7 @@ export function readShot(fields: Fields, { defaults, tolerate, isPlainList }: Sh
   const own = fromShotScraper(fields, defaults, note);
   const shot = readOwn(own, { defaults, tolerate, issues, note });
   if (shot === null || issues.length > 0)
-    return issues.map(({ path, message }) => ({ path: givenName(path, fields), message }));
+    return issues.map(({ path, message }) => ({ path: writtenName(path, fields), message }));
   if (!isPlainList || !shot.isAutomatic || typeof own.url !== 'string' || shot.target.kind !== 'url') return shot;
   // The format of a picture without a name is shot-scraper's, unless something else says so.
   const isOwnFormat = withDefaults(own, defaults).format === undefined && own.animate === undefined;
@@ -68,7 +68,7 @@ export function readShot(fields: Fields, { defaults, tolerate, isPlainList }: Sh
 }
 
 /** The name that the file has for a field. */
-function givenName(path: string, fields: Fields): string {
+function writtenName(path: string, fields: Fields): string {
   const [first = '', ...rest] = path.split('.');
   if (first === 'viewport' && rest.length === 1 && !(first in fields) && (rest[0] ?? '') in fields)
     return rest[0] ?? path;
@@ -184,8 +184,8 @@ function readJsonFiles(request: Fields, note: Note): void {
       request[name] = JSON.parse(readFileSync(path, 'utf8'));
     } catch (error) {
       // The message of a syntax error would repeat the text, which is secret.
-      const why = error instanceof SyntaxError ? 'it is not valid JSON' : (error as Error).message;
-      note(name, `names the file "${path}", which cannot be read: ${why}`);
+      const reason = error instanceof SyntaxError ? 'it is not valid JSON' : (error as Error).message;
+      note(name, `names the file "${path}", which cannot be read: ${reason}`);
       delete request[name];
     }
   }

@@ -29,7 +29,7 @@ export interface ShotsReport {
   not_run: number;
   /** Number of pictures by the result of their comparison with the baseline; absent without one. */
   compared?: Record<Exclude<ShotComparison['status'], 'not_captured'>, number>;
-  /** Why the report of the comparison could not be written. */
+  /** The reason why the report of the comparison could not be written. */
   error?: ReturnType<typeof toErrorObject>;
   /** Time in ms from the first capture to the last, without the start of the server and the browser. */
   duration_ms: number;

@@ -362,7 +362,7 @@ function globOf(pattern: string): string | null {
  * @returns the capture request, and the document that it has brought, or null
  * @throws CaptureError `invalid_request` that names the fields which are unknown, not valid or not honored
  */
-export function readAsked(endpoint: Endpoint, query: URLSearchParams, body: Record<string, unknown>) {
+export function readOptions(endpoint: Endpoint, query: URLSearchParams, body: Record<string, unknown>) {
   const wanted = newWanted();
   readFields(queryOf(query), QUERY, wanted);
   readFields(body, TABLES[endpoint], wanted);

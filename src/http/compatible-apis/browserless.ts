@@ -15,7 +15,7 @@ import { packFiles } from '../read-form.js';
 import type { SubmittableForm } from '../receive-form.js';
 import type { Route } from '../route.js';
 import { answerPicture, openPictureOf } from '../send-artifact.js';
-import { type Endpoint, readAsked } from './browserless-fields.js';
+import { type Endpoint, readOptions } from './browserless-fields.js';
 import { answerFailure, type CompatibleRoute, captureAs, compatibleRoute, type Draft } from './compatible-api.js';
 import { LATE } from './page-scripts.js';
 
@@ -153,7 +153,7 @@ async function orderOf(services: AppServices, c: Context<AppEnv>, endpoint: Endp
   const { html: htmlFile, ...others } = body.fields;
   const bytes = htmlFile instanceof Uint8Array && htmlFile.length > 0 ? htmlFile : null;
   const fields = bytes === null ? body.fields : { ...others, html: 'x' };
-  const { draft, html, base64 } = readAsked(endpoint, new URL(c.req.url).searchParams, fields);
+  const { draft, html, base64 } = readOptions(endpoint, new URL(c.req.url).searchParams, fields);
   const content = bytes ?? html;
   const isLarge = content !== null && Buffer.byteLength(content) > HTML_MAX_BYTES;
   if (content !== null && !isLarge) draft.html = Buffer.from(content).toString();

@@ -90,7 +90,7 @@ export function compatibleRoute({
   };
 }
 
-/** How long a request waits for a token of its key, as the other services have it wait in their queue. */
+/** The time for which a request waits for a token of its key, as the other services have it wait in their queue. */
 const RATE_WAIT_MS = 20_000;
 
 /** @throws CaptureError `unauthorized`, `forbidden`, `rate_limited` */

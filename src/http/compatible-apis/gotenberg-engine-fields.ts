@@ -8,7 +8,7 @@ import { type PageRange, readPageRanges } from '../../contract/page-ranges.js';
 import { NO_CHANGES, type PdfBookmark, type PdfChanges } from '../../contract/pdf-work.js';
 import { invalidField, invalidRequest, type RequestIssue } from '../../contract/submission.js';
 import { type CompatibleField, field, issuesOf, keep, put, refused } from './compatible-api.js';
-import { boolean, goSyntax, INVALID, invalid, json, oneOf, shown } from './gotenberg-values.js';
+import { boolean, excerpt, goSyntax, INVALID, invalid, json, oneOf } from './gotenberg-values.js';
 
 type Permission = (typeof PERMISSIONS)[number];
 
@@ -62,7 +62,9 @@ const bookmarkList = z.array(bookmark);
 const angle = z.string().transform((text, context) => {
   const degrees = Number(text);
   if ([90, 180, 270].includes(degrees)) return degrees;
-  const reason = /^[+-]?\d{1,9}$/.test(text) ? 'wrong value, expected 90, 180, or 270' : goSyntax('Atoi')(shown(text));
+  const reason = /^[+-]?\d{1,9}$/.test(text)
+    ? 'wrong value, expected 90, 180, or 270'
+    : goSyntax('Atoi')(excerpt(text));
   context.addIssue({ code: 'custom', message: invalid(text, reason) });
   return z.NEVER;
 });
@@ -80,7 +82,7 @@ export const ENGINE_FIELDS: Record<string, CompatibleField<EngineReading>> = {
   splitMode: put(oneOf(['intervals', 'pages'], "wrong value, expected either 'intervals' or 'pages'"), 'split', 'mode'),
   splitSpan: field(text, (span, { split }) => {
     if (split.mode === 'intervals' && !/^\s*[1-9]\d{0,8}\s*$/.test(span))
-      return invalid(span, /^\s*-?\d+\s*$/.test(span) ? 'value is inferior to 1' : goSyntax('Atoi')(shown(span)));
+      return invalid(span, /^\s*-?\d+\s*$/.test(span) ? 'value is inferior to 1' : goSyntax('Atoi')(excerpt(span)));
     split.span = span;
   }),
   splitUnify: field(boolean, (unify, { split }) => {

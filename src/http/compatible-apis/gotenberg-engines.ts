@@ -1,4 +1,4 @@
-/** The PDF engines of Gotenberg 8: routes that work on given PDFs. */
+/** The PDF engines of Gotenberg 8: routes that work on PDFs of the request. */
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Context } from 'hono';

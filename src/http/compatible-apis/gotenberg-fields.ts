@@ -26,6 +26,7 @@ import {
 import type { GotenbergForm, Source } from './gotenberg-form.js';
 import {
   boolean,
+  excerpt,
   goSyntax,
   INVALID,
   invalid,
@@ -33,7 +34,6 @@ import {
   number,
   oneOf,
   parsed,
-  shown,
   texts,
   whole,
 } from './gotenberg-values.js';
@@ -122,7 +122,7 @@ const extraHttpHeaders = json(
   },
 );
 
-/** Why Gotenberg would refuse the scope of a header. */
+/** The reason why Gotenberg would refuse the scope of a header. */
 function scopeProblem(headers: Record<string, string>): string | null {
   for (const [name, value] of Object.entries(headers)) {
     const token = value.split(';').find((one) => /^\s*scope/i.test(one));
@@ -170,11 +170,11 @@ const FIELDS: Record<string, CompatibleField<Reading>> = {
     expressions.push(`window.status === ${JSON.stringify(status)}`),
   ),
   waitForExpression: field(text, (expression, { expressions, problems }) => {
-    problems.wait_for_function = `The expression '${shown(expression)}' (waitForExpression) returned an exception or undefined`;
+    problems.wait_for_function = `The expression '${excerpt(expression)}' (waitForExpression) returned an exception or undefined`;
     expressions.push(unlessUndefined(expression.replace(/(?<![;\s])[;\s]+$/, '')));
   }),
   waitForSelector: field(text, (selector, { draft, problems }) => {
-    problems.wait_for_selector = `The selector '${shown(selector)}' (waitForSelector) returned an exception or undefined`;
+    problems.wait_for_selector = `The selector '${excerpt(selector)}' (waitForSelector) returned an exception or undefined`;
     draft.wait_for_selector = selector;
   }),
   cookies: field(cookies, (list, { draft }) => {
@@ -230,7 +230,7 @@ const PDF_FIELDS: Record<string, CompatibleField<Reading>> = {
   marginLeft: put(length, 'margin', 'left'),
   marginRight: put(length, 'margin', 'right'),
   nativePageRanges: field(text, (ranges, { pdf, problems }) => {
-    problems['pdf.page_ranges'] = `The page ranges '${shown(ranges)}' (nativePageRanges) exceeds the page count`;
+    problems['pdf.page_ranges'] = `The page ranges '${excerpt(ranges)}' (nativePageRanges) exceeds the page count`;
     pdf.page_ranges = ranges;
   }),
   preferCssPageSize: put(boolean, 'pdf', 'prefer_css_page_size'),
@@ -249,7 +249,7 @@ const SCREENSHOT_FIELDS: Record<string, CompatibleField<Reading>> = {
   ...viewFields(number, 'viewport'),
   clip: field(boolean, (clips, { draft }) => clips && showView(draft)),
   selector: field(text, (selector, { draft, problems }) => {
-    problems.selector = `The selector '${shown(selector)}' (selector) matched no element with a visible box`;
+    problems.selector = `The selector '${excerpt(selector)}' (selector) matched no element with a visible box`;
     showView(draft);
     draft.selector = selector;
   }),
@@ -295,7 +295,7 @@ export function readGotenberg(
   if (expressions.length > 0)
     draft.wait_for_function =
       expressions.length === 1 ? expressions[0] : expressions.map((one) => `(${one})`).join(' && ');
-  // Gotenberg captures what is blank, and statuses that it is not told to refuse. With `selector`, this would also tolerate its absence.
+  // Gotenberg captures what is blank, and statuses that no field refuses. With `selector`, this would also tolerate its absence.
   draft.tolerate = [
     ...(draft.selector === undefined ? ['render_incomplete'] : []),
     ...(checks.statuses === null ? [] : ['target_error', 'blocked_by_target']),
@@ -327,7 +327,7 @@ function specialProblem(
   const { nativePageRanges } = fields;
   if (omitsBackground && pdf.print_background !== true) return 'omitBackground requires printBackground set to true';
   if (nativePageRanges !== undefined && !isPageRanges(nativePageRanges))
-    return `Chromium does not handle the page ranges '${shown(nativePageRanges)}' (nativePageRanges) syntax`;
+    return `Chromium does not handle the page ranges '${excerpt(nativePageRanges)}' (nativePageRanges) syntax`;
   return fileProblem(fields);
 }
 

@@ -17,7 +17,7 @@ import type { AppEnv, AppServices } from '../app-services.js';
 import { principalOf } from '../guard.js';
 import { isForm, readParts } from '../read-form.js';
 
-/** How long a request may stay without a byte in either direction. */
+/** The time for which a request may stay without a byte in either direction. */
 const TIMEOUT_MS = 120_000;
 /** Headers of the connection, and what belongs to the caller and this server. */
 const NOT_PASSED_ON = new Set<string>([

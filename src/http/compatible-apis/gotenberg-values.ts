@@ -17,13 +17,13 @@ export const texts = z.record(z.string(), z.string());
 export const INVALID = 'is invalid (';
 const SHOWN_CHARS = 200;
 
-export function shown(text: string): string {
+export function excerpt(text: string): string {
   return text.slice(0, SHOWN_CHARS);
 }
 
 /** The text is Gotenberg's, since clients may match it. */
 export function invalid(text: string, reason: string): string {
-  return `${INVALID}got '${shown(text)}', resulting to ${reason})`;
+  return `${INVALID}got '${excerpt(text)}', resulting to ${reason})`;
 }
 
 /** The error of a function of Go's strconv. */
@@ -39,7 +39,7 @@ export function parsed<Value>(
   return z.string().transform((text, context) => {
     const value = parse(text.trim());
     if (value !== undefined) return value;
-    context.addIssue({ code: 'custom', message: invalid(text, reason(shown(text))) });
+    context.addIssue({ code: 'custom', message: invalid(text, reason(excerpt(text))) });
     return z.NEVER;
   });
 }

@@ -215,7 +215,7 @@ const RESOURCE_TYPES: Record<string, string> = {
   websocket: 'WebSocket',
   texttrack: 'TextTrack',
 };
-/** How Chromium sees a server that egress could not reach, or refused to. */
+/** The error by which Chromium reports a server that egress could not reach, or refused to. */
 const UNREACHED = new Set(['net::ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_LENGTH', 'net::ERR_TUNNEL_CONNECTION_FAILED']);
 
 function titleCase(type: string): string {

@@ -25,7 +25,7 @@ import {
 } from './compatible-api.js';
 import { panelsLoaded, scrollThrough } from './page-scripts.js';
 
-/** The version that the renderer tells; Grafana decides by it what it may ask for. */
+/** The version that the renderer reports, by which Grafana decides what it may request. */
 const VERSION = '5.0.0';
 /** Grafana sends this if nobody has configured a token. */
 const NO_TOKEN = '-';

@@ -1,6 +1,6 @@
 /** JavaScript that capture requests of compatible APIs run in their pages. */
 
-/** How long browserless waits by default, in ms. */
+/** The default time limit of browserless, in ms. */
 export const WAIT_MS = 30_000;
 
 export interface Tag {

@@ -184,7 +184,7 @@ function isSet(field: FormField, form: Form | null): boolean {
   return form !== null && form.value(field.name).trim() !== '';
 }
 
-/** How many options are set, with links to them. Scripts keep it up to date (in-browser/capture-page.ts). */
+/** Counts the options that are set, with links to them. Scripts keep it up to date (in-browser/capture-page.ts). */
 function SetOptions({ form }: { form: Form | null }) {
   const set = FORM_FIELDS.filter((field) => field.name !== 'url' && isSet(field, form));
   if (set.length === 0) return <>No options set</>;

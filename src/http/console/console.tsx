@@ -115,7 +115,7 @@ function form(act: (visit: FormVisit) => Promise<Answer>): Step {
   };
 }
 
-/** Pages name the version, so an upgrade is seen at once. */
+/** Pages name the version, so that an upgrade takes effect at once. */
 const FILE_MAX_AGE_SECONDS = 3_600;
 
 /** Serves a file that the pages load. It is the same for everybody, so no session is needed. */
@@ -140,7 +140,7 @@ function answer(request: Request, answered: Answer, formToken: string): Response
   return 'title' in answered ? answerPage(request, answered, formToken) : answered;
 }
 
-function answerPage({ c, services }: Request, shown: Page, formToken: string | null): Response {
+function answerPage({ c, services }: Request, page: Page, formToken: string | null): Response {
   const { headers } = c.var.exchange;
   headers['content-type'] = 'text/html; charset=utf-8';
   headers['content-security-policy'] = POLICY;
@@ -149,8 +149,8 @@ function answerPage({ c, services }: Request, shown: Page, formToken: string | n
   headers['cross-origin-resource-policy'] = 'same-origin';
   // With `no-referrer`, browsers would send forms with `Origin: null`.
   headers['referrer-policy'] = 'same-origin';
-  const html = renderDocument({ page: shown, version: services.config.version, formToken });
-  return new Response(html, { status: shown.status ?? 200, headers });
+  const html = renderDocument({ page: page, version: services.config.version, formToken });
+  return new Response(html, { status: page.status ?? 200, headers });
 }
 
 function redirect({ c }: Request, to: string): Response {

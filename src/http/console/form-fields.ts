@@ -3,7 +3,7 @@ import { numberOrList } from '../../contract/field-rules.js';
 import { readRequestJson } from '../../contract/request-json.js';
 import type { Form } from './form.js';
 
-/** How a field is edited, and how its text becomes a value. */
+/** Describes how a field is edited, and how its text becomes a value. */
 export type FieldKind =
   | 'switch'
   | 'number'

@@ -180,7 +180,7 @@ const STAGES: Record<string, string> = {
   store: 'Storing',
 };
 
-/** How long each stage of a capture took, which only the server that took it knows. The bars repeat what the table says. */
+/** Shows how long each stage of a capture took, which only the server that took it knows. The bars repeat what the table says. */
 function Stages({ timings }: { timings: Record<string, number> | null }) {
   if (timings === null) return null;
   const stages = Object.entries(timings)
@@ -247,7 +247,7 @@ function Options({ options }: { options: CaptureOptions | undefined }) {
   return (
     <section class="card">
       <h2>Request</h2>
-      <Facts wide of={givenOptions(options)} />
+      <Facts wide of={changedOptions(options)} />
     </section>
   );
 }
@@ -260,7 +260,7 @@ function withoutSecrets(name: string, value: unknown): unknown {
 }
 
 /** The options that differ from the defaults; of private ones, only that they are set. */
-function givenOptions(options: CaptureOptions): [label: string, text: string][] {
+function changedOptions(options: CaptureOptions): [label: string, text: string][] {
   const defaults = Object.entries({ ...options, ...defaultOptions() });
   const changed = defaults.flatMap(([name, byDefault]): [string, string][] => {
     const value = options[name as keyof CaptureOptions];

@@ -13,7 +13,7 @@ import type { Answer, FormVisit, Visit } from './visit.js';
 const LABEL_MAX_CHARS = 100;
 const CHOICES: readonly Scope[] = [...SCOPES, LINKS_SCOPE];
 const HOUR_MS = 3_600_000;
-/** How long links work that the previous signing secret has signed, by hours. */
+/** The choices of hours for which links that the previous signing secret has signed still work. */
 const PREVIOUS_WORKS = { '0': 'no longer', '24': 'for 24 hours', '168': 'for 7 days', '720': 'for 30 days' };
 
 /** API keys, newest first, and a form for a new one. */

@@ -10,11 +10,11 @@ export interface SnippetsProps {
   baseUrl: string;
   /** The language whose snippet is shown. */
   chosen?: string;
-  /** Why the request would be refused. */
+  /** The reason why the request would be refused. */
   problem?: string | null;
 }
 
-/** Of JSON. Longer values are left out: four copies of a document, with their escapes, would hold the event loop. */
+/** Longer values of JSON are left out: four copies of a document, with their escapes, would hold the event loop. */
 const VALUE_MAX_CHARS = 4_000;
 
 const LANGUAGES = { curl: curlLine, javascript: javascriptCode, python: pythonCode, cli: cliLine } as const;
@@ -27,7 +27,7 @@ const NAMES: Record<keyof typeof LANGUAGES, string> = {
 
 /** The same request in four languages, one of them shown. Secrets and long values are left for the reader to fill in. */
 export function Snippets({ body, baseUrl, chosen = '', problem = null }: SnippetsProps) {
-  const shown = shortened(body);
+  const excerpt = shortened(body);
   const first = Object.hasOwn(LANGUAGES, chosen) ? chosen : 'curl';
   return (
     <section class="card snippets" id="snippets" aria-label="The same request as code">
@@ -43,7 +43,7 @@ export function Snippets({ body, baseUrl, chosen = '', problem = null }: Snippet
       </fieldset>
       {Object.entries(LANGUAGES).map(([language, write]) => (
         <div class="snippet" data-language={language}>
-          <Copyable id={language} text={write(shown, baseUrl)} />
+          <Copyable id={language} text={write(excerpt, baseUrl)} />
         </div>
       ))}
       <p class="hint" id="snippet-problem" role="status">

@@ -142,7 +142,7 @@ function Card({ title, of }: { title: string; of: readonly (readonly [string, st
 
 const HOUR_MS = 3_600_000;
 const HISTORY_HOURS = 24;
-/** How a bar is divided, from below. */
+/** The parts of a bar, from below. */
 const KINDS = [
   ['taken', 'taken'],
   ['shared', 'from the cache'],

@@ -1,4 +1,4 @@
-/** How stored pictures are shown: as thumbnails, large with zoom, and two on top of each other with a slider. */
+/** Shows stored pictures: as thumbnails, large with zoom, and two on top of each other with a slider. */
 import type { CaptureData } from '../../contract/capture-data.js';
 import { HTML_JOB_URL } from '../../contract/capture-request.js';
 import type { JobSnapshot } from '../../contract/job.js';

@@ -2,7 +2,7 @@
 import type { Child } from 'hono/jsx';
 import type { ApiKey } from '../../capture/app-store.js';
 import { CaptureError, type StoredError } from '../../contract/capture-error.js';
-import { sayShare } from '../../contract/comparison.js';
+import { formatShare } from '../../contract/comparison.js';
 import { isObject } from '../../contract/field-rules.js';
 import { invalidField, type RequestIssue } from '../../contract/submission.js';
 import type { WireRun } from '../../contract/watch.js';
@@ -80,7 +80,7 @@ export async function watchesPage({ services, c }: Visit): Promise<Answer> {
 
 function SayState({ watch: { last_run: run, paused }, now }: { watch: WireWatch; now: number }) {
   if (run === null) return <span class="state">{paused ? 'paused, has not run' : 'has not run'}</span>;
-  const share = run.state === 'changed' && run.share !== null ? `: ${sayShare(run.share)}` : '';
+  const share = run.state === 'changed' && run.share !== null ? `: ${formatShare(run.share)}` : '';
   return (
     <>
       <span class={`state ${TONES[run.state]}`}>
@@ -203,7 +203,7 @@ export async function watchPage({ services, c, formToken }: Visit, notice: Child
                 <RunThumb run={run} />
                 <p>
                   <span class={`state ${TONES[run.state]}`}>{run.state}</span>{' '}
-                  {run.share !== null && run.state === 'changed' ? sayShare(run.share) : ''}{' '}
+                  {run.share !== null && run.state === 'changed' ? formatShare(run.share) : ''}{' '}
                   {run.approved ? <span class="state good">baseline</span> : null}
                 </p>
                 <p class="hint">

@@ -56,7 +56,7 @@ function singular(word: string): string {
 let made: Searched[] | null = null;
 
 function places(): Searched[] {
-  // Of places with the same rank, those of the reference come first.
+  // The reference comes first among places with the same rank.
   made ??= [
     ...ERROR_CODES.map((code) => {
       const { meaning, advice } = ERROR_REFERENCE[code];
@@ -120,8 +120,8 @@ function excerptOf(text: string, words: readonly string[]): Part[] {
   const places = words.map((word) => text.toLowerCase().indexOf(word)).filter((at) => at >= 0);
   const from = Math.max(0, Math.min(text.length, ...places) - BEFORE_CHARS);
   const start = places.length === 0 ? 0 : from;
-  const shown = text.slice(start, start + EXCERPT_CHARS);
-  const part = `${start > 0 ? '… ' : ''}${shown.trim()}${start + EXCERPT_CHARS < text.length ? ' …' : ''}`;
+  const excerpt = text.slice(start, start + EXCERPT_CHARS);
+  const part = `${start > 0 ? '… ' : ''}${excerpt.trim()}${start + EXCERPT_CHARS < text.length ? ' …' : ''}`;
   return part
     .split(new RegExp(`(${words.join('|')})`, 'i'))
     .map((piece, i) => ({ text: piece, isHit: i % 2 === 1 }))

@@ -22,7 +22,7 @@ import type { Description, Route } from '../route.js';
 import { CAPTURE_FAILURES, refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
 import { readIdempotencyKey } from './submit-screenshot.js';
 
-/** How often a capture is waited for, each time for as long as a synchronous one, so that clients with a limit of 60 s have an answer. */
+/** The number of times that a capture is waited for, each time for as long as a synchronous one, so that clients with a limit of 60 s have an answer. */
 const WAITS_MAX = 2;
 
 /** Compares two pictures, which may be captured for it (extensions.md, POST /v1/compare). */

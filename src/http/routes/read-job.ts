@@ -31,7 +31,7 @@ export async function jobOfPath({ store }: AppServices, c: Context<AppEnv>): Pro
   return job;
 }
 
-/** The same for a missing job, another key's and another account's, so that they cannot be told apart (decisions.md, Envelope). */
+/** The same for a missing job, another key's and another account's, so that they cannot be distinguished (decisions.md, Envelope). */
 export function noSuchJob(): CaptureError {
   return notFound('No such job for this API key');
 }

@@ -25,7 +25,7 @@ import { CAPTURE_FAILURES, failedAnswer, refuseWhenDraining, submitAndWait } fro
 
 /** `Retry-After` for a picture that is not ready: most captures take less. */
 const RETRY_SECONDS = 3;
-/** How long caches may keep a picture that is being renewed. */
+/** The time for which caches may keep a picture that is being renewed. */
 const RENEWAL_SECONDS = 10;
 
 /** All queries of links that are kept, in characters. What is kept of one takes about ten times as much. */

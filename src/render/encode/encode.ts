@@ -23,7 +23,7 @@ export interface Encoding {
   quality: number;
   /** Whether areas that the page leaves transparent stay so. */
   transparent: boolean;
-  /** How to resize the finished picture; null keeps its size. */
+  /** The size of the finished picture; null keeps its own. */
   resize: ResizeOption | null;
   /** Degrees clockwise by which the resized picture is turned. */
   rotate: CaptureOptions['rotate'];

@@ -99,7 +99,7 @@ interface Pixels extends Size {
   data: Uint8Array;
 }
 
-/** How much of a pixel's error its neighbors get: to the right, down, share. */
+/** The share of a pixel's error that each neighbor gets: to the right, down, share. */
 const KERNELS: Record<PaletteOption['dither'], readonly [right: number, down: number, share: number][]> = {
   floyd_steinberg: [
     [1, 0, 7 / 16],
@@ -342,7 +342,7 @@ function chunk(type: string, content: Buffer): Buffer {
 }
 
 const BMP_FILE_HEADER = 14;
-/** Where the table of colors begins. */
+/** The offset of the table of colors. */
 const BMP_TABLE = BMP_FILE_HEADER + 40;
 /** 72 dpi, in pixels per metre. */
 const BMP_DENSITY = 2_835;

@@ -4,7 +4,7 @@ import type { BannerInspection } from '../in-page/consent/inspect.js';
 import type { PlatformAnswer } from '../in-page/consent/platforms.js';
 import { CONSENT_FRAME } from '../in-page/consent/words.js';
 import { callIn } from '../launch/frame-scripts.js';
-import { askMainWorld } from '../page/main-world.js';
+import { callMainWorld } from '../page/main-world.js';
 import { callOnce, type PageSession, type World } from '../page-session.js';
 
 /** The outcome of declining consent banners, as it is logged. */
@@ -36,7 +36,7 @@ interface BannerTools {
   refusedPlatform: boolean;
 }
 
-/** How long declining a visible banner of a known platform may take; it may need several clicks. */
+/** The time limit for declining a visible banner of a known platform, which may need several clicks. */
 const PLATFORM_WAIT_MS = { popup: 900, answer: 4_000 };
 const PLATFORM_MAX_MS = PLATFORM_WAIT_MS.popup + PLATFORM_WAIT_MS.answer + 1_000;
 const FRAMES_MAX = 6;
@@ -58,7 +58,7 @@ export async function answerBanners(tools: BannerTools): Promise<Omit<BannerRepo
   if (inspection.hasFrameOnTop || inspection.hasBanner) await tools.allowEvaluation();
   const frames = inspection.hasFrameOnTop ? await readFrames(tools) : [];
   const inView = inspection.hasBanner || frames.length > 0;
-  const answer = inView ? await askPlatforms(tools, inspection.framed || frames.length > 0) : NOTHING;
+  const answer = inView ? await answerByPlatforms(tools, inspection.framed || frames.length > 0) : NOTHING;
   // A banner must be declined before it is hidden.
   const rest = inView
     ? await world.call('banners.dismiss', { whole: false, click: answer.outcome !== 'rejected' })
@@ -104,13 +104,13 @@ function framesOf(page: Page): Frame[] {
  * Asks the page and the frames that may contain a banner; the first one that was declined counts.
  * @param framed whether any frame may be a banner
  */
-async function askPlatforms({ page, consentBundle }: BannerTools, framed: boolean): Promise<PlatformAnswer> {
+async function answerByPlatforms({ page, consentBundle }: BannerTools, framed: boolean): Promise<PlatformAnswer> {
   const inFrames = framesOf(page)
     .filter((frame) => framed || CONSENT_FRAME.test(frame.url()))
     .slice(0, FRAMES_MAX);
-  const ask = callIn(consentBundle, 'answerPlatform', PLATFORM_WAIT_MS);
+  const script = callIn(consentBundle, 'answerPlatform', PLATFORM_WAIT_MS);
   const inFrame = [page.mainFrame(), ...inFrames].map((frame) =>
-    answerOf(frame, ask, { schema: platformAnswerSchema, timeoutMs: PLATFORM_MAX_MS }),
+    answerOf(frame, script, { schema: platformAnswerSchema, timeoutMs: PLATFORM_MAX_MS }),
   );
   const answers = (await Promise.all(inFrame)).map((answer) => answer ?? NOTHING);
   const first = (wanted: PlatformAnswer['outcome']) => answers.find(({ outcome }) => outcome === wanted);
@@ -133,7 +133,7 @@ const REFUSAL = { schema: z.object({ refused: z.number() }), timeoutMs: FRAME_RE
 function answerOf<Answer>(
   frame: Frame,
   expression: string,
-  limits: Parameters<typeof askMainWorld<Answer>>[2],
+  limits: Parameters<typeof callMainWorld<Answer>>[2],
 ): Promise<Answer | null> {
-  return askMainWorld(frame, expression, limits).catch(() => null);
+  return callMainWorld(frame, expression, limits).catch(() => null);
 }

@@ -64,7 +64,7 @@ const REFRESH_MS = 86_400_000;
 const OLD_MS = 3 * 86_400_000;
 /** The delay before another update after one that met problems. */
 const RETRY_MS = 3_600_000;
-/** How often to check whether a refresh is due or another process has made one. */
+/** The interval at which to check whether a refresh is due or another process has made one. */
 const CHECK_INTERVAL_MS = 600_000;
 
 export class Blocker implements AsyncDisposable {

@@ -202,7 +202,7 @@ export class Interception {
     const { requestId, request } = paused;
     const referer = this.#headers.refererOf(paused);
     if (referer === 'ends here') {
-      // Chromium 156 keeps a given Referer for all hops, even if it is overridden, but obeys the referrer policy of a redirect.
+      // Chromium 156 keeps a given Referer for all hops, even if it is overridden, but obeys the referrer policy of a redirect (puppeteer#1455).
       const responseHeaders = [
         { name: 'location', value: request.url },
         { name: 'referrer-policy', value: 'no-referrer' },

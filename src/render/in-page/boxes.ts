@@ -12,7 +12,7 @@ import {
   textBox,
 } from './dom.js';
 
-/** Where the boxes of elements are, what contains them, and what can be seen of them. */
+/** Finds the boxes of elements, what contains them, and which part of them is visible. */
 
 /** A box in CSS px, relative to the view or the page. */
 export interface ElementBox {

@@ -115,8 +115,8 @@ export function framesAround(element: Element): HTMLIFrameElement[] {
 }
 
 /** Visits up to `most` elements; those in an open shadow tree come before its host. */
-export function eachElement(most: number, visit: (element: HTMLElement) => void): void {
-  let left = most;
+export function eachElement(maxCount: number, visit: (element: HTMLElement) => void): void {
+  let left = maxCount;
   for (const tree of trees().toReversed()) {
     for (const element of allIn(tree, '*')) {
       if (left-- <= 0) return;

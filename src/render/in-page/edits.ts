@@ -27,7 +27,7 @@ let early: CSSStyleSheet | null = null;
 let judged: WeakSet<Element> | null = null;
 /** Matches of structural selectors that are hidden. */
 const hidden = new Set<Element>();
-/** How often imports are inserted again, which loads them, since a page may keep removing them. */
+/** The number of times that imports are inserted again, which loads them, since a page may keep removing them. */
 const IMPORTS_MAX = 20;
 let importer: HTMLStyleElement | null = null;
 let imported = 0;
@@ -48,7 +48,7 @@ export function start({ css, imports, hide, remove }: Edits): void {
   }
   apply(false);
   watch();
-  // Only the main document is told when it is ready.
+  // Only the main document is notified when it is ready.
   if (!isTop) addEventListener('load', () => apply(true));
 }
 
@@ -117,12 +117,12 @@ function remove(element: Element): void {
 
 /** The style sheets hide most new elements at once, so one check per frame suffices for the rest. */
 function watch(): void {
-  let isAsked = false;
+  let isScheduled = false;
   const observer = new MutationObserver(() => {
-    if (isAsked) return;
-    isAsked = true;
+    if (isScheduled) return;
+    isScheduled = true;
     requestAnimationFrame(() => {
-      isAsked = false;
+      isScheduled = false;
       apply(false);
     });
   });

@@ -28,7 +28,7 @@ const JUDGED_MAX = 10_000;
 
 /** The time between two frames of a screen. */
 const SCREEN_MS = 16;
-/** What a survey found, by selector, so that the pictures of many elements do not judge all matches again for each. */
+/** The results of a survey, by selector, so that the pictures of many elements do not judge all matches again for each. */
 const surveyed = new Map<string, Found[]>();
 
 /** The greatest number of matches that are captured together. */
@@ -61,11 +61,11 @@ export function awaitPick(code: string, event: string): void {
 /**
  * Whether each visible match is in view as a whole, so that nothing of it is left to load by scrolling. Empty also for a selector that is
  * invalid, or leads elsewhere.
- * @param most the maximum number of matches to inspect
+ * @param maxCount the maximum number of matches to inspect
  */
-export function survey(selector: string, most: number): boolean[] {
+export function survey(selector: string, maxCount: number): boolean[] {
   try {
-    const found = candidates(search(selector).found, most);
+    const found = candidates(search(selector).found, maxCount);
     surveyed.set(selector, found);
     return found.map(isWhollyInView);
   } catch {
@@ -121,16 +121,16 @@ export async function approach(selector: string): Promise<boolean> {
 }
 
 /** The first visible matches. */
-function candidates(matches: readonly Found[], most: number): Found[] {
+function candidates(matches: readonly Found[], maxCount: number): Found[] {
   // If all matches are clipped, as later slides of a carousel, they can still be scrolled to.
-  const shown = firstOf(matches, most, isUnclipped);
-  return shown.length > 0 ? shown : firstOf(matches, most, isReachable);
+  const unclipped = firstOf(matches, maxCount, isUnclipped);
+  return unclipped.length > 0 ? unclipped : firstOf(matches, maxCount, isReachable);
 }
 
-function firstOf(matches: readonly Found[], most: number, judge: (candidate: Element) => boolean): Found[] {
+function firstOf(matches: readonly Found[], maxCount: number, judge: (candidate: Element) => boolean): Found[] {
   const found: Found[] = [];
   for (const one of matches.slice(0, JUDGED_MAX)) {
-    if (found.length >= most) break;
+    if (found.length >= maxCount) break;
     if (matchSatisfies(one, judge)) found.push(one);
   }
   return found;

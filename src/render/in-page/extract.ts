@@ -75,10 +75,10 @@ function readRule(rule: ExtractRule, limits: Limits): RawValues {
 }
 
 function matchesOf({ selector, all }: ExtractRule): { found: Found[]; isCut: boolean } {
-  const most = all ? EXTRACT_MATCHES_MAX : 1;
+  const maxCount = all ? EXTRACT_MATCHES_MAX : 1;
   if (isDeep(selector)) {
     const { found } = findDeep(selector);
-    return { found: found.slice(0, most), isCut: all && found.length > most };
+    return { found: found.slice(0, maxCount), isCut: all && found.length > maxCount };
   }
   if (!all) {
     const element = Document.prototype.querySelector.call(document, selector);
@@ -86,9 +86,9 @@ function matchesOf({ selector, all }: ExtractRule): { found: Found[]; isCut: boo
   }
   const matches = Document.prototype.querySelectorAll.call(document, selector);
   const found: Found[] = [];
-  for (let at = 0; at < Math.min(matches.length, most); at++)
+  for (let at = 0; at < Math.min(matches.length, maxCount); at++)
     found.push({ element: matches[at] as Element, frames: [] });
-  return { found, isCut: matches.length > most };
+  return { found, isCut: matches.length > maxCount };
 }
 
 /** A form whose fields have the names of its own methods may have no value; other matches do. */

@@ -2,7 +2,7 @@ import { cachedTrees } from './dom-cache.js';
 
 /** Waits for frames, and moves animations to their end. */
 
-/** Asks for frames, in a browser that draws only when it is told to (launch/frame-source.ts). */
+/** Asks for frames, in a browser that draws only on demand (launch/frame-source.ts). */
 declare const stillframeWantsFrames: ((count: string) => void) | undefined;
 
 /**

@@ -13,18 +13,18 @@ import {
 } from './dom.js';
 
 /**
- * What a person sees while scrolling through a page. Some pages remove or hide parts again outside the view, as virtual lists and
+ * Records what a person sees while scrolling through a page. Some pages remove or hide parts again outside the view, as virtual lists and
  * revealing sections do: such a part is captured at the scroll position where it was seen.
  */
 
-/** A vertical range of the page, in CSS px, and the scroll position at which all of it is seen. */
+/** A vertical range of the page, in CSS px, and the scroll position at which all of it is visible. */
 export interface PageRange {
   top: number;
   bottom: number;
   at: number;
 }
 
-/** How a part is seen: its box in CSS px of the page, its effective opacity, and what it shows. */
+/** The appearance of a part: its box in CSS px of the page, its effective opacity, and what it shows. */
 interface Sight extends ElementBox {
   opacity: number;
   text: string;
@@ -37,7 +37,7 @@ interface Look {
   top: number;
   bottom: number;
   sights: Map<Element, Sight>;
-  /** What the seen parts, and the elements around them, were like. */
+  /** The appearances of the parts that were visible, and of the elements around them. */
   states: Map<Element, State>;
 }
 
@@ -199,7 +199,7 @@ export function isStage(element: Element): boolean {
   return stages.has(element);
 }
 
-/** Puts the missing parts of a stopped page back into the state in which they were seen best, since paper has no scroll positions. */
+/** Puts the missing parts of a stopped page back into the state in which most of them was visible, since paper has no scroll positions. */
 export function putBack(): void {
   const done = new Map<Element, State>();
   const removed = new Map<Element, Map<Element, number>>();
@@ -263,7 +263,7 @@ function isFilled({ childNodes, localName }: Element): boolean {
   return childNodes.length > 0 || REPLACED.test(localName);
 }
 
-/** Whether more was to be seen than is kept. */
+/** Whether more parts were visible than are kept. */
 export function isIncomplete(): boolean {
   return looks.length >= LOOKS_MAX || sightsKept > SIGHTS_MAX;
 }
@@ -334,7 +334,7 @@ function bestLook(parts: MissingPart[], y: number): Look | null {
   return best;
 }
 
-/** A part that the page, at its top, does not show as it was seen. */
+/** A part that the page, at its top, does not show as it appeared while scrolling. */
 interface MissingPart {
   element: Element;
   /** Its text and image. */
@@ -357,7 +357,7 @@ function missingParts(): MissingPart[] {
   const shown = shownKeys(placeOf);
   for (const one of looks)
     for (const [element, sight] of one.sights) {
-      // A part that fades in is seen best where it is opaque.
+      // A part that fades in looks best where it is opaque.
       const isBest = sight.opacity >= (best.get(element) ?? 1) - OPACITY_SLACK;
       const { stage } = sight;
       // An element that is also pinned at the top may be a window that opens while the page is scrolled.
@@ -408,7 +408,7 @@ function contentOf({ text, image }: Sight): string {
   return `${text} ${image}`;
 }
 
-/** The keys of what the page shows at present, computed when they are first asked for. */
+/** The keys of what the page shows at present, computed when they are first needed. */
 function shownKeys(keyOf: (sight: Sight) => string): () => ReadonlySet<string> {
   let keys: Set<string> | null = null;
   return () => {
@@ -444,13 +444,13 @@ function areaBetween(box: ElementBox, { top, bottom }: { top: number; bottom: nu
 
 interface Around {
   opacity: number;
-  /** What the boxes around show, in CSS px of the page. */
+  /** The area that the boxes around show, in CSS px of the page. */
   clip: ElementBox;
   isPinned: boolean;
   stage: Element | null;
 }
 
-/** A function that tells how an element is seen at present; null for one that shows nothing itself, and for pinned ones, which have rules of their own. */
+/** Returns the present appearance of an element; null for one that shows nothing itself, and for pinned ones, which have rules of their own. */
 function observer() {
   const { scrollLeft, scrollTop } = pageScroller();
   const known = new Map<Element, Around>();

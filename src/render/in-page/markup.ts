@@ -11,8 +11,8 @@ let text = '';
  */
 export function part(from: number, mostChars: number): string {
   if (from === 0) text = serialize();
-  const shown = text.slice(from, from + mostChars);
-  return from + mostChars < text.length ? shown.replace(/[\ud800-\udbff]$/, '') : shown;
+  const excerpt = text.slice(from, from + mostChars);
+  return from + mostChars < text.length ? excerpt.replace(/[\ud800-\udbff]$/, '') : excerpt;
 }
 
 function serialize(): string {

@@ -8,11 +8,11 @@ const MARGIN_PX = 2;
 
 /**
  * The visible boxes, within `shown`, of all matching elements. Elements that are not rendered or fully transparent have none.
- * @param shown the part in CSS px of the page; null for the view
- * @param most one more box than this is returned if there are more
+ * @param area the part in CSS px of the page; null for the view
+ * @param maxCount one more box than this is returned if there are more
  * @returns the boxes to paint over, the upper left corner of what the view shows, both in CSS px of the page, and the page's own zoom
  */
-export function boxes(selectors: string[], shown: ElementBox | null, most: number) {
+export function boxes(selectors: string[], area: ElementBox | null, maxCount: number) {
   const { scrollLeft, scrollTop } = pageScroller();
   const {
     pageLeft: left = scrollLeft,
@@ -21,7 +21,7 @@ export function boxes(selectors: string[], shown: ElementBox | null, most: numbe
     width = innerWidth,
     height = innerHeight,
   } = visualViewport ?? {};
-  const part = shown ?? { left, top, right: left + width, bottom: top + height };
+  const part = area ?? { left, top, right: left + width, bottom: top + height };
   const visible = {
     left: part.left - MARGIN_PX,
     top: part.top - MARGIN_PX,
@@ -32,10 +32,10 @@ export function boxes(selectors: string[], shown: ElementBox | null, most: numbe
   for (const match of new Map(
     selectors.flatMap((one) => findDeep(one).found).map((each) => [each.element, each]),
   ).values()) {
-    if (found.length > most) break;
+    if (found.length > maxCount) break;
     for (const box of boxesOf(match, visible).map((box) => onPage(box))) if (overlaps(box, visible)) found.push(box);
   }
-  return { boxes: found.slice(0, most + 1), view: { left, top, zoom: scale } };
+  return { boxes: found.slice(0, maxCount + 1), view: { left, top, zoom: scale } };
 }
 
 /**

@@ -23,7 +23,7 @@ export interface Moment {
 interface MovingImage {
   element: HTMLImageElement;
   frames: { url: string; endsAt: number }[];
-  shown: string;
+  frame: string;
 }
 
 /** Further images, and larger ones, show their first frame. */
@@ -114,7 +114,7 @@ async function takeOverImages(bytes: ImageBytes[]): Promise<void> {
   }
   for (const element of elements) {
     const frames = (await framesByUrl.get(element.currentSrc)) ?? [];
-    if (frames.length > 1) images.push({ element, frames, shown: '' });
+    if (frames.length > 1) images.push({ element, frames, frame: '' });
   }
 }
 
@@ -178,8 +178,8 @@ function showFrame(image: MovingImage, atMs: number): void {
   const { element, frames } = image;
   const at = atMs % (frames.at(-1)?.endsAt ?? 1);
   const frame = frames.find(({ endsAt }) => at < endsAt);
-  if (frame === undefined || frame.url === image.shown) return;
-  image.shown = frame.url;
+  if (frame === undefined || frame.url === image.frame) return;
+  image.frame = frame.url;
   element.style.setProperty('content', `url("${frame.url}")`, 'important');
 }
 

@@ -1,5 +1,5 @@
 /**
- * Replaces a page's timers, frames and times, in real time until told to run ahead or to hold. Runs in the main world of every
+ * Replaces a page's timers, frames and times, in real time until a command runs them ahead or holds them. Runs in the main world of every
  * frame, dedicated and shared worker before the page's scripts, using only native functions saved before the page can replace them.
  */
 
@@ -15,7 +15,7 @@ export interface ClockRequest {
 export interface ClockState {
   /** ms of the page's time until the next timer or animation frame; null if there is none. */
   nextMs: number | null;
-  /** How much later than due animation frames were since the last report, in ms: callbacks take real time, which is the page's as well. */
+  /** The delay of animation frames since the last report, in ms: callbacks take real time, which is the page's as well. */
   lateMs: number;
 }
 
@@ -45,10 +45,10 @@ const WORKER_ATTACHES_MS = 250;
 
 /**
  * Installs the clock in this frame. Events pass through `performance`, whose listeners survive `document.open()`.
- * @param ask the name of the event that requests a run ahead, with a ClockRequest; it is canceled as acknowledgement, and
+ * @param runEvent the name of the event that requests a run ahead, with a ClockRequest; it is canceled as acknowledgement, and
  * the event `<ask>-done` has the ClockState. Only our isolated world knows the name.
  */
-export function install(ask: string): void {
+export function install(runEvent: string): void {
   const { apply } = Reflect;
   const { then } = Promise.prototype;
   const { dispatchEvent } = EventTarget.prototype;
@@ -57,15 +57,15 @@ export function install(ask: string): void {
   const NativeEvent = CustomEvent;
   const page = performance;
   // A frame's first document shares its window with the empty one before it, which already has the clock.
-  if (!page.dispatchEvent(new NativeEvent(ask, { cancelable: true, detail: null }))) return;
+  if (!page.dispatchEvent(new NativeEvent(runEvent, { cancelable: true, detail: null }))) return;
   const run = replaceClock();
-  page.addEventListener(ask, (event) => {
+  page.addEventListener(runEvent, (event) => {
     apply(preventDefault, event, []);
     const order: ClockRequest | null = apply(detailOf, event, []);
     const ran = order === null ? null : run(order);
     if (ran !== null)
       apply(then, ran, [
-        (detail: ClockState) => apply(dispatchEvent, page, [new NativeEvent(`${ask}-done`, { detail })]),
+        (detail: ClockState) => apply(dispatchEvent, page, [new NativeEvent(`${runEvent}-done`, { detail })]),
       ]);
   });
 }
@@ -85,7 +85,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   const nativeClearTimeout = clearTimeout;
   // Workers have none.
   const { requestIdleCallback: nativeIdleRequest, cancelIdleCallback: nativeIdleCancel } = globalThis;
-  // A worker that asks for frames and then stops holds up those of its page for good in a browser that draws on demand (Chromium 156).
+  // A worker that asks for frames and then stops holds up those of its page for good in a browser that draws on demand (Chromium 156, test/render/pool/frames-on-demand.test.ts).
   const nativeFrameRequest =
     'document' in globalThis
       ? requestAnimationFrame

@@ -18,7 +18,7 @@ type RefSearch =
   /** No element has its role and name, or several have, and none of them is where it was. */
   | { candidates: number };
 
-/** How many elements are looked at. */
+/** The maximum number of elements to inspect. */
 const LOOKED_AT_MAX = 5_000;
 const WANTED =
   'a[href],button,input:not([type="hidden" i]),select,textarea,summary,[role],[onclick],[tabindex]:not([tabindex^="-"]),[contenteditable]:not([contenteditable="false" i])';
@@ -96,7 +96,7 @@ function candidates(): Candidate[] {
     const role = roleOf(element) ?? (isClickable(element) ? 'generic' : null);
     if (role === null || matches(element, DISABLED)) continue;
     const box = element.getBoundingClientRect();
-    if (box.width < 1 || box.height < 1 || !isThere(element) || isCovered(element, box)) continue;
+    if (box.width < 1 || box.height < 1 || !isOnPage(element) || isCovered(element, box)) continue;
     found.push({ element, role, box });
   }
   return found;
@@ -111,7 +111,7 @@ function isClickable(element: Element): boolean {
 }
 
 /** A field with a drawing of its own in its place is transparent. */
-function isThere(element: Element): boolean {
+function isOnPage(element: Element): boolean {
   if (hasVisibleStyle(element)) return true;
   return (
     element.localName === 'input' &&
@@ -131,7 +131,7 @@ function isCovered(element: Element, box: DOMRect): boolean {
   return !element.contains(front) && !front.contains(element);
 }
 
-/** Where a box of the view is on the page, in whole px. */
+/** The place of a box of the view on the page, in whole px. */
 function rounded(box: ElementBox): PageElement['box'] {
   const { left, top, right, bottom } = onPage(box);
   return { x: Math.round(left), y: Math.round(top), width: Math.round(right - left), height: Math.round(bottom - top) };

@@ -21,7 +21,7 @@ import { queryTrees } from './dom-cache.js';
 const OPEN_GRAPH = /^(?:og|article|book|profile|music|video|product|fb):[\w:.-]+$/;
 const TWITTER = /^twitter:[\w:.-]+$/;
 const FEED = /^application\/(?:rss\+xml|atom\+xml|feed\+json)$/i;
-/** How many elements of one kind are looked at. */
+/** The maximum number of elements of one kind to inspect. */
 const LOOKED_AT_MAX = 5_000;
 const HEADINGS = 'h1,h2,h3,h4,h5,h6,[role="heading"]';
 

@@ -41,7 +41,7 @@ interface Wanted {
   element: HTMLElement;
   /** Empty for the element itself. */
   pseudo: '' | '::before' | '::after';
-  /** How far the picture reaches beyond the border box, in CSS px. */
+  /** The distances that the picture reaches beyond the border box, in CSS px. */
   edges?: Edges;
 }
 
@@ -367,7 +367,7 @@ function showThrough(one: Wanted): PicturePlace | null {
   // A blur lacks what is outside of a shot (puppeteer#7392).
   const outer = within(pageBox(), grown(onPage(box), BLUR_REACH * blurOf(styleOf(one))));
   one.edges = edgesOf(outer, onPage(box), width / (element.offsetWidth || width));
-  // Chromium 156 lets what is around an element shine through at the edges of a blur that it draws at another density.
+  // Chromium 156 lets what is around an element shine through at the edges of a blur at another density.
   return { box: outer, density: blurOf(styleOf(one)) > 0 ? 1 : null, isTransparent: false };
 }
 
@@ -397,7 +397,7 @@ function within(outer: ElementBox, inner: ElementBox): ElementBox {
   };
 }
 
-/** How far one box reaches beyond another one, whose CSS px may be larger than the page's. */
+/** The distance that one box reaches beyond another one, whose CSS px may be larger than the page's. */
 function edgesOf(outer: ElementBox, inner: ElementBox, zoom = 1): Edges {
   const edges = [
     inner.top - outer.top,

@@ -74,7 +74,7 @@ let origin: { left: number; top: number; down: number } | null = null;
 const held = new Map<HTMLElement, { own: string; used: number[] }>();
 /** Stages that were returned to the flow, each with its own inline style. */
 const unstuck = new Map<HTMLElement, string>();
-/** How far a blur of what is behind an element reaches, in CSS px. */
+/** The reach of a blur of what is behind an element, in CSS px. */
 let blurPx = 0;
 /** The height of the highest element with such a blur, in CSS px. */
 let blurHeight = 0;
@@ -97,7 +97,7 @@ export function place(pinning: Pinning): void {
   if (keep !== 'page' || down > 0 || !first) placePseudos(pinning);
 }
 
-/** What a shot of the view shows, in CSS px of the page. */
+/** The areas that a shot of the view shows, in CSS px of the page. */
 export interface Shown {
   view: ElementBox;
   /** The view without margins in which blurs lack what is beyond it. */
@@ -114,7 +114,8 @@ export interface Shown {
 export function reveal(part: ElementBox, { step, density }: { step: number; density: number }): Shown {
   if (!isWithin(part, withoutMargins(viewBox()))) {
     if (origin === null) place({ first: true, keep: 'view', down: 0 });
-    // At other densities, Chromium 156 does not draw what is behind a blur that begins above the view. Frames are drawn only in view.
+    // At other densities, Chromium 156 does not draw what is behind a blur that begins above the view
+    // (test/render/picture/backdrop-blur.test.ts). Frames are drawn only in view.
     const hasHighBlur = density !== 1 && blurHeight > viewHeight() * MARGIN_MAX;
     if (hasHighBlur && !queryTrees('iframe,frame,object,embed').some(isBelowView))
       return { view: part, visible: part, isBeyond: true };
@@ -331,13 +332,13 @@ export function isLow(element: HTMLElement, box: DOMRect): boolean {
 }
 
 /** Uses opacity, which descendants cannot override. */
-function show(element: HTMLElement, shown: boolean): void {
+function show(element: HTMLElement, isShown: boolean): void {
   const style = styleOf(element);
   const own = hidden.get(element);
-  if (shown && own !== undefined) {
+  if (isShown && own !== undefined) {
     hidden.delete(element);
     style.setProperty('opacity', own);
-  } else if (!shown) {
+  } else if (!isShown) {
     hidden.set(element, own ?? style.opacity);
     forceAll(element, { transition: 'none', opacity: '0' });
   }

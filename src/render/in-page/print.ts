@@ -125,7 +125,7 @@ export function hasSameLayout(pageHeight: number): boolean {
   return true;
 }
 
-/** Makes the page one box of the given height that no page break divides and that clips its content. */
+/** Makes the page one box of this height that no page break divides and that clips its content. */
 export function fixPageHeight(height: number): void {
   const box = body();
   if (box === null || document.documentElement.scrollHeight < height) return;

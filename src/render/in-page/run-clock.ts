@@ -5,7 +5,7 @@ import type { ClockRequest, ClockState } from './page-clock.js';
 
 export interface RunRequest extends ClockRequest {
   /** The name of the event that the clock listens for (page-clock.ts, `install`). */
-  ask: string;
+  event: string;
   /** Whether a real frame must follow even if more is due soon, since size and visibility observers are called only in frames. */
   frame: boolean;
   /** Whether to wait for frames. The main frame's suffice for all, and a hidden frame has none. */
@@ -14,7 +14,7 @@ export interface RunRequest extends ClockRequest {
   held: boolean;
 }
 
-/** How long after its time limit a run may still answer. */
+/** The time after its time limit in which a run may still answer. */
 const LATE_MS = 500;
 const FRAME_MAX_MS = 100;
 /** A page that does not answer counts as having more to do. */
@@ -24,7 +24,7 @@ const BUSY: ClockState = { nextMs: 0, lateMs: 0 };
  * Runs the page's time ahead, and its transitions and animations by the same time.
  * @returns ms until a timer, an animation frame or an animation's next step is due; null if this document does not have our clock
  */
-export async function runAhead({ ask, ms, realMs, frame, draws, held }: RunRequest): Promise<ClockState | null> {
+export async function runAhead({ event: ask, ms, realMs, frame, draws, held }: RunRequest): Promise<ClockState | null> {
   const state = await requestRun(ask, { ms, realMs });
   if (state === null) return null;
   const moving = moveMotion(ms, held);
@@ -42,25 +42,25 @@ export async function runAhead({ ask, ms, realMs, frame, draws, held }: RunReque
 }
 
 /** Holds the page's clock at 0 until it is run ahead. Must be called at the document's start. */
-export function hold(ask: string): void {
-  performance.dispatchEvent(new CustomEvent(ask, { cancelable: true, detail: { ms: 0, realMs: 0, hold: true } }));
+export function hold(event: string): void {
+  performance.dispatchEvent(new CustomEvent(event, { cancelable: true, detail: { ms: 0, realMs: 0, hold: true } }));
 }
 
 function dueMs({ nextMs }: ClockState): number | null {
   return typeof nextMs === 'number' && nextMs >= 0 ? nextMs : null;
 }
 
-function requestRun(ask: string, detail: ClockRequest): Promise<ClockState | null> {
+function requestRun(runEvent: string, detail: ClockRequest): Promise<ClockState | null> {
   return new Promise((resolve) => {
     const end = (state: ClockState | null) => {
       clearTimeout(timer);
-      performance.removeEventListener(`${ask}-done`, onDone);
+      performance.removeEventListener(`${runEvent}-done`, onDone);
       resolve(state);
     };
     const onDone = (event: Event) => end((event as CustomEvent<ClockState | null>).detail ?? BUSY);
     const timer = setTimeout(end, detail.realMs + LATE_MS, BUSY);
-    performance.addEventListener(`${ask}-done`, onDone);
-    if (performance.dispatchEvent(new CustomEvent(ask, { cancelable: true, detail }))) end(null);
+    performance.addEventListener(`${runEvent}-done`, onDone);
+    if (performance.dispatchEvent(new CustomEvent(runEvent, { cancelable: true, detail }))) end(null);
   });
 }
 

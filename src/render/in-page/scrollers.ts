@@ -16,7 +16,7 @@ import { passFrames, sleep } from './frames.js';
 import { flattenTransforms, isDownward, repeatFlattening } from './transformed-content.js';
 
 /**
- * Why scrolling through an inner scroller stopped before its end: its height, or the limit of time or rounds. Null if its
+ * The reason why scrolling through an inner scroller stopped before its end: its height, or the limit of time or rounds. Null if its
  * end was reached, or if it was too high from the start.
  */
 type FeedCut = 'max_height' | 'time_limit' | null;
@@ -43,7 +43,7 @@ let isWide = false;
 export interface Expanding {
   /** Whether what scrolls sideways is given its whole width. */
   wide: boolean;
-  /** Whether the page is told of a new size, which makes some pages load anew. */
+  /** Whether the page receives `resize` for a new size, which makes some pages load anew. */
   reportsSize: boolean;
 }
 
@@ -131,7 +131,7 @@ export function fillingFrames(): number[] {
 }
 
 /**
- * Gives a frame the height of its content, as it has told it.
+ * Gives a frame the height of its content, as the frame has reported it.
  * @returns whether some of its content is not shown
  */
 export function growFrame({ place, height, isCut }: { place: number; height: number; isCut: boolean }): boolean {
@@ -140,11 +140,11 @@ export function growFrame({ place, height, isCut }: { place: number; height: num
   );
   if (frame === undefined || height <= frame.clientHeight + 1) return isCut;
   const before = frame.offsetHeight;
-  const most = Math.min(height, DRAWN_MAX_PX);
-  if (!expand(frame, { height: most })) return true;
+  const drawnHeight = Math.min(height, DRAWN_MAX_PX);
+  if (!expand(frame, { height: drawnHeight })) return true;
   expanded.set(frame, before);
-  grown.set(frame, most);
-  return isCut || most < height;
+  grown.set(frame, drawnHeight);
+  return isCut || drawnHeight < height;
 }
 
 const grown = new Map<Element, number>();
@@ -312,7 +312,7 @@ function isScrollable(element: HTMLElement): boolean {
 
 /** Scrolls to the end, repeatedly while that loads more, since an expanded scroller cannot be scrolled. */
 async function reachEnd(scroller: HTMLElement): Promise<FeedCut> {
-  const over = performance.now() + FEED_MAX_MS;
+  const deadline = performance.now() + FEED_MAX_MS;
   let hasChanged = false;
   const observer = new MutationObserver(() => {
     hasChanged = true;
@@ -320,7 +320,7 @@ async function reachEnd(scroller: HTMLElement): Promise<FeedCut> {
   const content = contentOf(scroller);
   observer.observe(content, { childList: true, subtree: true });
   try {
-    for (let round = 0; round < FEED_ROUNDS && performance.now() < over; round++) {
+    for (let round = 0; round < FEED_ROUNDS && performance.now() < deadline; round++) {
       const height = content.scrollHeight;
       // A list that is this long from the start may end there.
       if (height > FEED_MAX_HEIGHT_PX) return round > 0 ? 'max_height' : null;

@@ -19,8 +19,8 @@ export function hide(secrets: string[]): void {
     }
     for (const { parentElement } of textsWith(texts, squeezed)) {
       // The box of a select shows the text of its option.
-      const shown = parentElement?.closest('select') ?? parentElement;
-      if (shown !== null) conceal(shown);
+      const visible = parentElement?.closest('select') ?? parentElement;
+      if (visible !== null) conceal(visible);
     }
   }
 }
@@ -41,7 +41,7 @@ function textsWith(texts: readonly Text[], secrets: readonly string[]): Text[] {
   });
 }
 
-/** Where a text is found in another. */
+/** The offsets at which a text is found in another. */
 function spansOf(secret: string, whole: string): [from: number, to: number][] {
   const spans: [number, number][] = [];
   for (let at = whole.indexOf(secret); at !== -1; at = whole.indexOf(secret, at + secret.length))

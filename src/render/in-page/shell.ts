@@ -18,7 +18,7 @@ const PAGE_FRAME = 'header,nav,footer,[role="banner"],[role="navigation"],[role=
 const INTERACTIVE = 'a[href],button,input,select,textarea,h1,h2,h3';
 
 /**
- * Why the page looks like a loading shell (`seen`), and which images in view or fonts are missing (`unfinished`), both in words for a
+ * Returns why the page looks like a loading shell (`seen`), and which images in view or fonts are missing (`unfinished`), both in words for a
  * message or null; and the number of characters in the document and its open shadow trees: while it grows, the page is still rendering.
  */
 export function inspect() {
@@ -85,12 +85,12 @@ function loadingAlone(texts: Words[]): string | null {
   const main = texts.filter(({ parent, bottom }) => isInMain(parent, bottom));
   const [only] = main;
   if (only === undefined || main.length > 1 || only.text.length > 40 || !LOADING.test(only.text)) return null;
-  const saysMore = /\p{L}/u.test(only.text.replace(LOADING, '')) && !/(\.\.\.|…)$/.test(only.text);
+  const hasWords = /\p{L}/u.test(only.text.replace(LOADING, '')) && !/(\.\.\.|…)$/.test(only.text);
   // Form fields do not count as text.
   const holdsMore = queryTrees('input,textarea,select').some(
     (field) => isVisible(field) && isInMain(field, field.getBoundingClientRect().bottom),
   );
-  return saysMore || holdsMore ? null : only.text;
+  return hasWords || holdsMore ? null : only.text;
 }
 
 function isInMain(element: Element, bottom: number): boolean {
@@ -138,7 +138,7 @@ function isAnimated(element: Element): boolean {
   return named || element.getAnimations({ subtree: true }).length > 0 || element.getAttribute('role') === 'progressbar';
 }
 
-/** Whether the layer has a logo at most. One with a question, a heading or a picture is meant to be seen. */
+/** Whether the layer has a logo at most. One with a question, a heading or a picture is meant for visitors. */
 function isBare(layer: Element): boolean {
   const inside = Array.from(layer.querySelectorAll('*'));
   if ([layer, ...inside].some((element) => element.shadowRoot !== null)) return false;
@@ -184,7 +184,7 @@ function tops(): Node[] {
     .filter((top) => top !== null);
 }
 
-/** @returns null if the text cannot be seen */
+/** @returns null if the text is not visible */
 function wordsOf(node: Node): Words | null {
   const text = (node.nodeValue ?? '').trim();
   const root = node.parentNode;

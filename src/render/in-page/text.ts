@@ -8,7 +8,7 @@ const READ_WHOLE_FACTOR = 4;
 interface Reading {
   parts: string[];
   chars: number;
-  readonly most: number;
+  readonly maxChars: number;
 }
 
 /** Whether the title and the visible text contain each of these texts. */
@@ -22,7 +22,7 @@ export function shows(
 
 /** The visible text, including shadow trees, same-origin frames and form fields, at most `maxChars`. */
 export function visibleText(maxChars: number): string {
-  const reading: Reading = { parts: [], chars: 0, most: maxChars };
+  const reading: Reading = { parts: [], chars: 0, maxChars: maxChars };
   read(reading, document);
   return reading.parts.join('\n').slice(0, maxChars);
 }
@@ -32,9 +32,9 @@ function read(reading: Reading, root: Document): void {
   for (const tree of root === document ? cachedTrees() : trees(root)) {
     if (tree !== root) for (const node of tree.childNodes) readNode(reading, node);
     else if (top !== null) readNode(reading, top);
-    if (reading.chars > reading.most) return;
+    if (reading.chars > reading.maxChars) return;
     for (const element of allIn(tree, 'input,textarea,iframe,frame')) {
-      if (reading.chars > reading.most) return;
+      if (reading.chars > reading.maxChars) return;
       if (/^(input|textarea)$/.test(element.localName)) readField(reading, element as HTMLInputElement);
       else {
         const { contentDocument } = element as HTMLIFrameElement;
@@ -45,8 +45,8 @@ function read(reading: Reading, root: Document): void {
 }
 
 function add(reading: Reading, text: string | null | undefined): void {
-  if (!text || reading.chars > reading.most) return;
-  reading.parts.push(text.slice(0, reading.most));
+  if (!text || reading.chars > reading.maxChars) return;
+  reading.parts.push(text.slice(0, reading.maxChars));
   reading.chars += text.length;
 }
 
@@ -54,14 +54,14 @@ const innerText = getterOf<string>(HTMLElement.prototype, 'innerText');
 const textContent = getterOf<string | null>(Node.prototype, 'textContent');
 
 function readNode(reading: Reading, node: Node): void {
-  if (reading.chars > reading.most) return;
+  if (reading.chars > reading.maxChars) return;
   if (node.nodeType === Node.TEXT_NODE) readTextNode(reading, node);
   // Nodes in a frame belong to that frame's realm, where `instanceof` fails.
   if (node.nodeType !== Node.ELEMENT_NODE) return;
   const isHtml = (node as Element).namespaceURI === 'http://www.w3.org/1999/xhtml';
   // The inner text of an element that is not rendered is all its text, including style sheets.
   const isRendered = isHtml && Element.prototype.checkVisibility.call(node);
-  if (isRendered && (textContent.call(node) ?? '').length <= READ_WHOLE_FACTOR * reading.most)
+  if (isRendered && (textContent.call(node) ?? '').length <= READ_WHOLE_FACTOR * reading.maxChars)
     add(reading, innerText.call(node));
   else if (isRendered || !isHtml || getComputedStyle(node as Element).display === 'contents')
     for (const child of node.childNodes) readNode(reading, child);

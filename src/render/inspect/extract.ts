@@ -87,9 +87,9 @@ export class ValuesReader {
     const { text, exact, language, table, box } = raw;
     switch (type) {
       case 'number':
-        return { value: exactNumber(exact) ?? readNumber(text ?? '', language), ...shown(text), box };
+        return { value: exactNumber(exact) ?? readNumber(text ?? '', language), ...excerpt(text), box };
       case 'date':
-        return { value: readDate(exact ?? '', language) ?? readDate(text ?? '', language), ...shown(text), box };
+        return { value: readDate(exact ?? '', language) ?? readDate(text ?? '', language), ...excerpt(text), box };
       case 'url':
         return { value: addressOf(text), box };
       case 'table':
@@ -113,7 +113,7 @@ export class ValuesReader {
 const NOTHING: RawValue = { text: null, box: null };
 const NO_VALUE: ExtractedValue = { value: null, box: null };
 
-function shown(text: string | null): Pick<ExtractedValue, 'text'> {
+function excerpt(text: string | null): Pick<ExtractedValue, 'text'> {
   return text === null ? {} : { text };
 }
 

@@ -50,7 +50,7 @@ export class FactsReader {
   }
 
   /** All that was read. Must precede what changes the document. */
-  async finish(shown: DocumentState): Promise<Pick<Inspection, 'facts' | 'elements'>> {
+  async finish(documentState: DocumentState): Promise<Pick<Inspection, 'facts' | 'elements'>> {
     // No picture is taken of the page itself for some PDFs.
     if (this.#elements === null) await this.readElements(null);
     // A short page may have been painted only for its picture.
@@ -62,7 +62,7 @@ export class FactsReader {
     ]);
     const { log } = this.page.network;
     if (document === null || log === null) return { elements: this.#elements };
-    const status = shown.response?.status;
+    const status = documentState.response?.status;
     const facts: PageFacts = {
       ...withoutCredentials(document),
       ...(status === undefined ? {} : { status }),
@@ -78,7 +78,7 @@ export class FactsReader {
     return paint === undefined ? vitals : { ...vitals, largest_contentful_paint: withPlainUrl(paint) };
   }
 
-  /** @returns null if the page does not answer in time, or with anything else than was asked for */
+  /** @returns null if the page does not answer in time, or with data of another shape */
   async #ask<Name extends Parameters<typeof callInPage>[1], Answer>(
     name: Name,
     args: Parameters<typeof callInPage<Name>>[2],

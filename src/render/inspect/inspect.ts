@@ -74,18 +74,18 @@ export class MarkdownWorker implements AsyncDisposable {
    * @param timeoutMs includes the wait for other pages
    */
   async convert(source: MarkdownSource, timeoutMs: number): Promise<string | null> {
-    const over = AbortSignal.any([timeLimit(timeoutMs), this.#stop.signal]);
-    const converted = this.#latest.then(() => this.#ask(source, over));
+    const ends = AbortSignal.any([timeLimit(timeoutMs), this.#stop.signal]);
+    const converted = this.#latest.then(() => this.#ask(source, ends));
     this.#latest = converted;
     return await orElse(converted, { ms: timeoutMs }, null);
   }
 
-  async #ask(source: MarkdownSource, over: AbortSignal): Promise<string | null> {
-    if (over.aborted) return null;
+  async #ask(source: MarkdownSource, ends: AbortSignal): Promise<string | null> {
+    if (ends.aborted) return null;
     try {
       this.#worker ??= this.#start();
       this.#worker.postMessage(source);
-      const [markdown] = await once(this.#worker, 'message', { signal: over });
+      const [markdown] = await once(this.#worker, 'message', { signal: ends });
       return markdown;
     } catch {
       // The thread cannot be interrupted.

@@ -95,7 +95,7 @@ function keepMain(document: Document): Document {
   return document;
 }
 
-/** Makes the title the first-level heading: Readability 0.6 turns every h1 into an h2, and drops the one with the title. */
+/** Makes the title the first-level heading: Readability 0.6 turns every h1 into an h2 (mozilla/readability#863), and drops the one with the title. */
 function addTitle(content: Element, title: string): void {
   const fold = (text: string | null) => (text ?? '').toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
   const headings = [...content.querySelectorAll(HEADINGS)].filter(({ textContent }) => textContent?.trim()).slice(0, 3);

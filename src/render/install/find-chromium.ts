@@ -24,7 +24,7 @@ export interface RankedBrowser extends Executable {
 const FAR_BEHIND_MAJORS = 6;
 /** More than Chromium will ever have. */
 const MAJORS_MAX = 10_000;
-/** How long, in ms, a browser ranks last after a failure, which may have been a temporary problem of the machine. */
+/** The time, in ms, for which a browser ranks last after a failure, which may have been a temporary problem of the machine. */
 const FAILURE_COUNTS_MS = 24 * 3_600_000;
 
 /**
@@ -126,7 +126,7 @@ interface KnownBrowser {
   file: string;
   /** The version, for instance `156.0.8078.79`; null if it reports none. */
   version: string | null;
-  /** Whether it can draw only when it is told to. */
+  /** Whether it can draw only on demand. */
   drawsOnDemand: boolean;
   /** The version of the test that it has passed; 0 for none. */
   proof: number;

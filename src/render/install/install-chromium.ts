@@ -22,7 +22,7 @@ interface InstallOptions extends BrowserCheckOptions {
    */
   playwright?: boolean;
   /** Prints one line for the user, about the next step or its result. */
-  say(line: string): void;
+  print(line: string): void;
 }
 
 interface InstallMethod {
@@ -43,19 +43,19 @@ interface InstallMethod {
  * @throws BrowserError with the exact command to run if none works
  */
 export async function installChromium(options: InstallOptions): Promise<Executable> {
-  const { dataDir, say } = options;
+  const { dataDir, print } = options;
   mkdirSync(copiesDir(dataDir), { recursive: true, mode: 0o700 });
   for (const method of options.playwright === true ? [playwright] : PINNED_METHODS) {
     options.signal?.throwIfAborted();
     const obstacle = method.obstacle();
     if (obstacle !== null) {
-      say(`Chromium: not ${method.title} (${obstacle}).`);
+      print(`Chromium: not ${method.title} (${obstacle}).`);
       continue;
     }
-    say(`Chromium: ${method.title} …`);
+    print(`Chromium: ${method.title} …`);
     const executable = await tryMethod(method, options);
     if (executable !== null) {
-      say(`Chromium: ready at ${executable.path}`);
+      print(`Chromium: ready at ${executable.path}`);
       return executable;
     }
   }
@@ -65,17 +65,17 @@ export async function installChromium(options: InstallOptions): Promise<Executab
 }
 
 async function tryMethod(method: InstallMethod, options: InstallOptions): Promise<Executable | null> {
-  const { dataDir, say } = options;
+  const { dataDir, print } = options;
   try {
     await method.run(dataDir, options.signal);
     const works = await firstWorking(method.brought(dataDir), options, (executable, error) =>
-      say(`  ${executable.path} cannot capture: ${firstLine(error)}`),
+      print(`  ${executable.path} cannot capture: ${firstLine(error)}`),
     );
     if (works !== null) return works;
   } catch (error) {
     // Other browsers would fail in the same way, or the installation was aborted.
     if (error instanceof SandboxMissing || options.signal?.aborted) throw error;
-    say(`  failed:  ${firstLine(error)}`);
+    print(`  failed:  ${firstLine(error)}`);
   }
   await method.undo?.(dataDir);
   return null;

@@ -31,12 +31,12 @@ const FC_LIST_LIMITS = { timeout: 10_000, maxBuffer: 64_000_000 };
  */
 export async function missingScripts(fontsDir: string): Promise<string[]> {
   if (process.platform !== 'linux') return [];
-  const ask = async (command: string, args: string[]) =>
+  const output = async (command: string, args: string[]) =>
     (await promisify(execFile)(command, ['--format', '%{lang}\\n', ...args], FC_LIST_LIMITS)).stdout.split(/[|\n]/);
   const own = fontFiles(fontsDir).filter(({ problem }) => problem === null);
-  const langs = new Set(await ask('fc-list', []));
+  const langs = new Set(await output('fc-list', []));
   if (own.length > 0)
-    for (const lang of await ask(
+    for (const lang of await output(
       'fc-scan',
       own.map(({ name }) => join(fontsDir, name)),
     ))

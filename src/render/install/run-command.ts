@@ -26,8 +26,8 @@ export async function runCommand(command: string, args: readonly string[], limit
   const child = spawn(command, args, { cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   let stopped = '';
-  const stop = (why: string) => {
-    stopped = why;
+  const stop = (reason: string) => {
+    stopped = reason;
     if (child.pid !== undefined) killProcess(-child.pid);
   };
   using _abort = signal && addAbortListener(signal, () => stop('it was stopped'));

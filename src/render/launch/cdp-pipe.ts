@@ -26,7 +26,7 @@ interface PipeReader {
   admits(sessionId: string, bytes: number): boolean;
   closed(): void;
   /** Called once, when the pipe has failed. Nothing more is read from it. */
-  failed(why: string): void;
+  failed(reason: string): void;
 }
 
 /** Larger messages are assembled in one buffer, since joining parts would take twice the memory. */
@@ -106,13 +106,13 @@ export class CdpPipe {
     }
   }
 
-  #fail(why: string): void {
+  #fail(reason: string): void {
     if (this.#over) return;
     this.#over = true;
     this.#forget();
     // Further data is discarded.
     this.input.resume();
-    this.reader.failed(why);
+    this.reader.failed(reason);
   }
 
   #take(chunk: Buffer): void {

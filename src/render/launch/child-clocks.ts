@@ -10,7 +10,7 @@ export interface ClockScripts {
   worker: string;
 }
 
-/** How far to run the clocks. */
+/** The time by which to run the clocks. */
 export interface ChildRun {
   order: { ms: number; realMs: number };
   /** The expression that runs a frame's clock, in our isolated world. */

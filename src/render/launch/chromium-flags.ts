@@ -10,7 +10,7 @@ interface FlagOptions {
   userAgent: string | null;
   /** Whether /dev/shm may be used for shared memory. */
   roomyShm: boolean;
-  /** Whether the browser draws only when it is told to (see FrameSource). */
+  /** Whether the browser draws only on demand (see FrameSource). */
   drawsOnDemand: boolean;
 }
 

@@ -32,7 +32,7 @@ export interface LaunchOptions extends LaunchMode {
   fonts?: string | null;
   /** The version, for instance `156.0.8078.79`, if known before the start. */
   version: string | null;
-  /** Whether the browser draws only when it is told to (see FrameSource). */
+  /** Whether the browser draws only on demand (see FrameSource). */
   drawsOnDemand: boolean;
   /** Aborts the start; null if it cannot be aborted. */
   signal: AbortSignal | null;
@@ -70,7 +70,7 @@ export class ChromiumProcess implements AsyncDisposable {
     }
   }
 
-  /** Why it was killed, if it sent messages that cannot be handled; else null. */
+  /** The reason why it was killed, if it sent messages that cannot be handled; else null. */
   get fault(): string | null {
     return this.started.policy.failure;
   }

@@ -20,11 +20,11 @@ export interface Executable {
   kind: 'headless-shell' | 'chromium';
   /** Variables added to the browser's environment. */
   env?: Record<string, string>;
-  /** Where it was found, for messages: "STILLFRAME_CHROMIUM", "data directory", "system", … */
+  /** The place where it was found, for messages: "STILLFRAME_CHROMIUM", "data directory", "system", … */
   source: string;
   /** The version, for instance `156.0.8078.79`; absent if unknown. */
   version?: string;
-  /** Whether it can draw only when it is told to (see FrameSource); absent if it has not been tested for that. */
+  /** Whether it can draw only on demand (see FrameSource); absent if it has not been tested for that. */
   drawsOnDemand?: boolean;
 }
 

@@ -28,7 +28,7 @@ export interface FontFile {
   bytes: number;
   mtimeMs: number;
   mode: number;
-  /** Why it is not used; null if it is. */
+  /** The reason why it is not used; null if it is. */
   problem: string | null;
 }
 

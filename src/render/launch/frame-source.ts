@@ -9,7 +9,7 @@ const PACE_MS = 1_000 / 60;
 /** A screenshot ends after a few frames. Further ones are needed only if the page has changed meanwhile. */
 const SHOT_FRAMES = 3;
 const SHOT_PACE_MS = 4;
-/** How long the frame in flight may take once no more are given. */
+/** The time limit for the frame in flight once no more are sent. */
 const LAST_FRAME_MAX_MS = 100;
 /** A frame that has not ended after as many of these, while the page has answered each time, never will. */
 const LOST_AFTER_MS = 1_000;
@@ -18,7 +18,7 @@ const LOST_AFTER_ANSWERS = 2;
 const WANTED_MAX = 10;
 
 /**
- * Gives a page its frames, in a browser that draws only when it is told to (chromium-flags.ts). Without them, the page gets no animation
+ * Gives a page its frames, in a browser that draws only on demand (chromium-flags.ts). Without them, the page gets no animation
  * frames and no reports of observers, and no screenshot ends. Only one frame of a browser may be in flight: with two, of different
  * pages, both can hang for good (Chromium 156).
  */
@@ -27,7 +27,7 @@ export class FrameSource {
   #isPaced = false;
   /** The number of screenshots that are being taken. */
   #shots = 0;
-  /** How many frames are due at once. */
+  /** The number of frames that are due at once. */
   #owed = 0;
   #isDrawing = false;
   #frame: Promise<unknown> = Promise.resolve();

@@ -22,7 +22,7 @@ export const ANSWER_MAX_BYTES = 16 * MB;
 /** The limit for a message or exception of a page's console. */
 const CONSOLE_EVENT_MAX_BYTES = 64 * KB;
 
-/** How to handle a protocol message, by its first bytes. */
+/** The kind of a protocol message, by its first bytes. */
 export interface MessageClass {
   /** The id of the command that it answers; null for an event. */
   id: number | null;

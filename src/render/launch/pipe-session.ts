@@ -23,7 +23,7 @@ export class PipeSession extends EventEmitter {
    * @param pipe.post sends a command, and returns its id
    * @param pipe.failed called if a listener throws
    */
-  constructor(private readonly pipe: { post(method: string, params: object): number; failed(why: string): void }) {
+  constructor(private readonly pipe: { post(method: string, params: object): number; failed(reason: string): void }) {
     super();
     // Several parts of a capture listen to the same event.
     this.setMaxListeners(0);

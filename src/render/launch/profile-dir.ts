@@ -209,7 +209,7 @@ export function ownedName(): string {
   return `${process.pid}-${startTime.toString(36)}-${processNamespace()}${randomBytes(2).toString('hex')}`;
 }
 
-/** @returns null if the name identifies no process; `isVisible` tells whether this process could see it if it were running */
+/** @returns null if the name identifies no process; `isVisible` is whether this process could see it if it were running */
 function ownerOf(name: string) {
   const [, pid, startTime = '', namespace] = OWNED_NAME.exec(name) ?? [];
   if (pid === undefined) return null;

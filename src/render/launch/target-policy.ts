@@ -13,7 +13,7 @@ const OWN_IDS_FROM = 1 << 30;
 const CUT_FROM_BYTES = 2_048;
 /** The limit for a session's large events in total. Beyond it, only small events are processed. */
 const SESSION_MAX_BYTES = 64 * 1024 * 1024;
-/** How long a service worker waits for its rules before it is resumed in any case. */
+/** The time for which a service worker waits for its rules before it is resumed in any case. */
 const SERVICE_WORKER_HOLD_MS = 1_000;
 /** The maximum number of clocks in a context. */
 const CLOCKS_MAX = 30;
@@ -103,7 +103,7 @@ class Session {
 export class TargetPolicy implements ConnectOverCDPTransport {
   onmessage?: (message: object) => void;
   onclose?: (reason?: string) => void;
-  /** Why the browser must be ended, if it has sent a message that cannot be handled; else null. */
+  /** The reason why the browser must be ended, if it has sent a message that cannot be handled; else null. */
   failure: string | null = null;
   readonly #pipe: CdpPipe;
   #nextId = OWN_IDS_FROM;
@@ -112,7 +112,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   readonly #sessions = new Map<string, Session>();
 
   /**
-   * @param options.drawsOnDemand whether the browser draws only when it is told to (see FrameSource)
+   * @param options.drawsOnDemand whether the browser draws only on demand (see FrameSource)
    * @param options.onFailure called once if the browser must be ended
    */
   constructor(
@@ -125,7 +125,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
         this.#receive(bytes < CUT_FROM_BYTES ? message : this.#sessionOf(message.sessionId).cutter.cut(message)),
       admits: (sessionId, bytes) => this.#admits(sessionId, bytes),
       closed: () => this.#end(),
-      failed: (why) => this.#fail(why),
+      failed: (reason) => this.#fail(reason),
     });
   }
 
@@ -184,7 +184,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
         if (type !== 'service_worker' || !context.holdsServiceWorkers) return null;
         setTimeout(() => this.#command(method, {}, sessionId), SERVICE_WORKER_HOLD_MS).unref();
         return {};
-      // Playwright 1.65 detaches from shared workers at once, which would undo their override.
+      // Playwright 1.65 detaches from shared workers at once (microsoft/playwright#18976), which would undo their override.
       case 'Target.detachFromTarget':
         return this.#sessions.get(params.sessionId as string)?.type === 'shared_worker' ? {} : null;
       case 'Target.createTarget': {
@@ -238,12 +238,12 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       this.send({ id, method, params: params as Record<string, unknown>, sessionId });
       return id;
     };
-    return new PipeSession({ post, failed: (why) => this.#fail(why) });
+    return new PipeSession({ post, failed: (reason) => this.#fail(reason) });
   }
 
-  #fail(why: string): void {
+  #fail(reason: string): void {
     if (this.failure !== null) return;
-    this.failure = why;
+    this.failure = reason;
     this.options.onFailure();
   }
 
@@ -334,7 +334,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     if (isWorker) this.#command('Runtime.evaluate', { expression: emulateUserAgentInWorker(identity) }, sessionId);
   }
 
-  /** The client hints of Playwright 1.65 lack parts that a real browser sends, and reveal the headless product. */
+  /** The client hints of Playwright 1.65 lack parts that a real browser sends, and reveal the headless product (WICG/ua-client-hints#366). */
   #agentOf(params: Record<string, unknown>): Agent {
     const { userAgent, acceptLanguage = 'en-US' } = params as { userAgent: string; acceptLanguage?: string };
     const identity = identityOf(userAgent, this.#version, HOST);
@@ -415,7 +415,7 @@ const NAME_MAX_CHARS = 256;
 const PASSING = new Set(['Fetch.requestPaused', 'Target.receivedMessageFromTarget']);
 
 /**
- * Shortens page content in events, since Playwright 1.65 stores thousands of requests per browser with all headers and URLs.
+ * Shortens page content in events, since Playwright 1.65 keeps thousands of requests per browser (microsoft/playwright#6319).
  * Keeps 2 million characters of a session's long strings, and then 1,024 of each further one.
  */
 export class EventCutter {
@@ -438,9 +438,9 @@ export class EventCutter {
 
   #cutString(text: string): string {
     if (text.length <= SHORT_STRING_CHARS) return text;
-    const most = this.#left > 0 ? STRING_MAX_CHARS : SHORT_STRING_CHARS;
-    this.#left -= Math.min(text.length, most);
+    const maxChars = this.#left > 0 ? STRING_MAX_CHARS : SHORT_STRING_CHARS;
+    this.#left -= Math.min(text.length, maxChars);
     // A slice would keep the whole string in memory.
-    return text.length <= most ? text : Buffer.from(text.slice(0, most), 'utf16le').toString('utf16le');
+    return text.length <= maxChars ? text : Buffer.from(text.slice(0, maxChars), 'utf16le').toString('utf16le');
   }
 }

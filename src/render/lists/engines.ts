@@ -148,8 +148,12 @@ export interface Refusal {
  * The first category whose rules block the request, with the rule, or null. Takes about 5 µs. An exception in any active
  * list overrides the rules of all of them, unless a rule is marked important.
  */
-export function refusalOf(engines: Engines, on: readonly Category[], ask: Ask): Refusal | null {
-  const request = Request.fromRawDetails({ ...ask, url: matchedPart(ask.url), sourceUrl: matchedPart(ask.sourceUrl) });
+export function refusalOf(engines: Engines, on: readonly Category[], query: Ask): Refusal | null {
+  const request = Request.fromRawDetails({
+    ...query,
+    url: matchedPart(query.url),
+    sourceUrl: matchedPart(query.sourceUrl),
+  });
   const isExcepted = (category: Category) =>
     engines[category].exceptions.matchAll(request).some((exception) => !engines.ownExceptions().has(exception.getId()));
   for (const category of on) {

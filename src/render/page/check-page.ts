@@ -56,12 +56,12 @@ const MEANINGS: [RegExp, string][] = [
  * Checks that the main frame shows a document, as reported by network and browser, never by the page's content.
  * @throws CaptureError navigation_failed, egress_unavailable
  */
-export function judgeDocument(shown: DocumentState, captureProxy: ProxyRecord): void {
-  const { unreachableUrl, lead, failure } = shown;
+export function judgeDocument(document: DocumentState, captureProxy: ProxyRecord): void {
+  const { unreachableUrl, lead, failure } = document;
   if (unreachableUrl !== null)
     throw failedNavigation({ url: unreachableUrl, lead, error: failure ?? 'net::ERR_FAILED' }, captureProxy);
-  if (failure !== null) throw failedNavigation({ url: shown.url, lead: null, error: failure }, captureProxy);
-  if (!/^(https?|blob|data):/.test(shown.url)) throw nothingShown();
+  if (failure !== null) throw failedNavigation({ url: document.url, lead: null, error: failure }, captureProxy);
+  if (!/^(https?|blob|data):/.test(document.url)) throw nothingShown();
 }
 
 /**
@@ -201,7 +201,7 @@ const XML_TYPES = /^(text\/xml|application\/xml|[^/]+\/[^;]+\+xml)$/i;
 const IMAGE_TYPES = /^image\//i;
 /** The minimum time for a page's response, whatever is left of the budget, which suffices for any responsive page. */
 const ANSWER_MIN_MS = 1_500;
-/** How long past the budget all checks together may take. */
+/** The time past the budget that all checks together may take. */
 const GRACE_MS = 3_000;
 /** More text than any marker needs. The rest of a long page is not read. */
 const TEXT_LIMITS = { maxChars: 2_000_000, titleMaxChars: 10_000 };
@@ -211,16 +211,16 @@ const TEXT_LIMITS = { maxChars: 2_000_000, titleMaxChars: 10_000 };
  * request's own checks.
  * @throws CaptureError blocked_by_target, navigation_failed, render_incomplete, render_timeout; DocumentReplaced
  */
-export async function checkPage(page: OpenPage, shown: DocumentState, options: CaptureOptions): Promise<void> {
+export async function checkPage(page: OpenPage, document: DocumentState, options: CaptureOptions): Promise<void> {
   const { deadlines } = page;
   const checked = await deadlines.within(
-    checkAll(page, shown, options),
+    checkAll(page, document, options),
     deadlines.budgetEndsAt + GRACE_MS - monotonicNow(),
   );
   if (checked === TIMED_OUT) throw tooBusy(deadlines.timeout);
 }
 
-async function checkAll(page: OpenPage, shown: DocumentState, options: CaptureOptions): Promise<void> {
+async function checkAll(page: OpenPage, document: DocumentState, options: CaptureOptions): Promise<void> {
   const { world, deadlines, tolerance } = page;
   const ms = Math.max(ANSWER_MIN_MS, deadlines.leftMs());
   const answer: Ask = (question) => deadlines.within(question, ms);
@@ -233,14 +233,14 @@ async function checkAll(page: OpenPage, shown: DocumentState, options: CaptureOp
   const isView = options.selector !== null || !options.fullPage;
   const mayBeCovered = !isView || (options.selector === null && options.format !== 'pdf');
   const refuseWall = async () => {
-    const vendor = await answerInTime(recognizeWall(world, shown));
-    if (vendor !== null) throw blockedByTarget(shown.response?.status ?? null, vendor);
+    const vendor = await answerInTime(recognizeWall(world, document));
+    if (vendor !== null) throw blockedByTarget(document.response?.status ?? null, vendor);
   };
   await Promise.all([
     // Restores our style sheets, which the page may have replaced, so that it is checked in the state that is captured.
     answer(world.call('edits.apply', true)),
     tolerated(refuseWall()),
-    refuseUnreadable(world, shown.mimeType, answer),
+    refuseUnreadable(world, document.mimeType, answer),
     // Moving content may begin with a blank view.
     options.animate === null ? tolerated(refuseBlank(page, { ms, mayBeCovered })) : undefined,
   ]);
@@ -295,7 +295,7 @@ async function refuseIncomplete(world: OpenPage['world'], answer: Ask): Promise<
   if (unfinished !== null) throw incomplete('fail_if_incomplete', `the page shows ${unfinished}`, { seen: unfinished });
 }
 
-/** How many failed requests an error names. */
+/** The maximum number of failed requests that an error names. */
 const FAILED_NAMED_MAX = 20;
 
 /** Implements `fail_if_resources_fail`. @throws CaptureError render_incomplete that lists what failed */
@@ -305,22 +305,22 @@ async function refuseFailedResources(
 ): Promise<void> {
   if (patterns === false) return;
   const { kinds, hosts } = patterns === true ? {} : patterns;
-  const isAsked = ({ kind, url }: FailedRequest) => {
+  const isCovered = ({ kind, url }: FailedRequest) => {
     if (kinds !== undefined && !(kinds as string[]).includes(kind)) return false;
     const host = readUrl(url)?.hostname ?? '';
     return hosts === undefined || hosts.some((name) => host === name || host.endsWith(`.${name}`));
   };
-  const found = network.failures().filter(isAsked);
+  const found = network.failures().filter(isCovered);
   const [first] = found;
   if (first === undefined) return;
-  const failed = found.slice(0, FAILED_NAMED_MAX).map(({ kind, url, why }) => ({
+  const failed = found.slice(0, FAILED_NAMED_MAX).map(({ kind, url, reason: why }) => ({
     kind,
     url: plainUrl(url),
     ...(typeof why === 'number' ? { status: why } : { error: why }),
   }));
   const more = found.length === 1 ? '' : ` and ${found.length - 1} more`;
   const failure =
-    typeof first.why === 'number' ? `was answered with HTTP status ${first.why}` : `failed (${first.why})`;
+    typeof first.reason === 'number' ? `was answered with HTTP status ${first.reason}` : `failed (${first.reason})`;
   throw incomplete('fail_if_resources_fail', `${first.kind} ${failed[0]?.url} ${failure}${more}`, {
     failed,
     count: found.length,
@@ -339,7 +339,7 @@ async function refuseConsoleErrors(errors: PageFacts['console_errors']): Promise
 /** Implements `fail_if_font_missing`. */
 async function refuseMissingFonts(world: OpenPage['world'], answer: Ask): Promise<void> {
   const found = await answer(world.call('fonts.missing'));
-  const sentence = found === TIMED_OUT ? null : sayMissingFonts(found);
+  const sentence = found === TIMED_OUT ? null : describeMissingFonts(found);
   if (found === TIMED_OUT || sentence === null) return;
   const { families, boxes } = found;
   throw incomplete('fail_if_font_missing', sentence, {
@@ -353,7 +353,7 @@ async function refuseMissingFonts(world: OpenPage['world'], answer: Ask): Promis
 const FONTS_NAMED_MAX = 5;
 
 /** A clause about missing fonts; null if there are none. */
-export function sayMissingFonts({ families, boxes }: MissingFonts): string | null {
+export function describeMissingFonts({ families, boxes }: MissingFonts): string | null {
   const named = families.slice(0, FONTS_NAMED_MAX).map(({ family, share, isDeclared }) => {
     const percent = share < 0.01 ? 'less than 1 %' : `${Math.round(share * 100)} %`;
     return `"${family}" (${percent} of the text), which ${isDeclared ? 'could not be loaded' : 'is not installed'}`;
@@ -427,7 +427,7 @@ export async function recognizeWall(
     if (signs.path !== undefined && readUrl(url)?.pathname.includes(signs.path)) return true;
     const hasPart = rendered.has(signs.part ?? '');
     if (hasPart && text === '') return true;
-    if ((hasPart || rendered.get(signs.captcha ?? '') === true) && signs.asks?.test(sentence)) return true;
+    if ((hasPart || rendered.get(signs.captcha ?? '') === true) && signs.question?.test(sentence)) return true;
     return (refuses || hasPart || hasHeader(signs.siteHeader)) && signs.words?.test(sentence) === true;
   };
   return WALL_SIGNS.find(isWall)?.vendor ?? null;
@@ -445,7 +445,7 @@ const GRAY_MAX_DIFFERENCE = 24;
 const PALE_MIN = 220;
 const DARK_MAX = 60;
 
-/** How long to wait for content on a page that shows nothing. */
+/** The time to wait for content on a page that shows nothing. */
 const WAIT_MAX_MS = 5_000;
 /** The time between two checks of a page whose network is idle. */
 const CHECK_EVERY_MS = 250;
@@ -461,17 +461,17 @@ const CHECK_EVERY_MS = 250;
 async function refuseBlank(page: OpenPage, { ms, mayBeCovered }: { ms: number; mayBeCovered: boolean }): Promise<void> {
   const { network, deadlines, world } = page;
   const patienceMs = Math.min(deadlines.leftMs(), WAIT_MAX_MS);
-  const over = timeLimit(patienceMs);
+  const patience = timeLimit(patienceMs);
   let isFinal = false;
   for (;;) {
     const sight = await inspectView(page, ms);
     if (sight === 'something') return;
-    if (isFinal || over.aborted) {
+    if (isFinal || patience.aborted) {
       if (sight === 'colored' || (sight === 'covered' && mayBeCovered)) return;
       const isRevealed = await deadlines.within(world.call('blank.showHiddenPage'), ms);
       if (isRevealed !== true) throw blank('The page is blank: it shows nothing but its background.', 'nothing');
     }
-    await deadlines.within(network.quiet(QUIET_MS, over), patienceMs);
+    await deadlines.within(network.quiet(QUIET_MS, patience), patienceMs);
     isFinal = network.isIdle() && (await deadlines.within(world.call('readiness.runsScript'), ms)) === false;
     if (!isFinal) await deadlines.sleep(CHECK_EVERY_MS);
   }

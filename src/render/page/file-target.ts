@@ -20,7 +20,7 @@ const GAP_PX = 16;
 /** Objects of JavaScript; the library has its own limit. */
 const THREAD_MEMORY_MB = 256;
 
-/** Where the thread that draws PDFs and its library are. */
+/** The files of the thread that draws PDFs, and of its library. */
 export interface PdfDrawing {
   thread: URL;
   wasm: URL;

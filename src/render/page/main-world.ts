@@ -18,7 +18,7 @@ import type { OpenPage } from './open-page.js';
  * @param options.schema must limit the length of each string
  * @throws Error if the frame goes away, or its answer is late, too long or does not match the schema
  */
-export async function askMainWorld<Answer>(
+export async function callMainWorld<Answer>(
   frame: Frame,
   expression: string,
   limits: { schema: z.ZodType<Answer>; timeoutMs: number },
@@ -28,7 +28,7 @@ export async function askMainWorld<Answer>(
   return limits.schema.parse(await orLate(answer, { ms: limits.timeoutMs }, late));
 }
 
-type AskedPage = Pick<OpenPage, 'session' | 'deadlines'>;
+type MainWorldPage = Pick<OpenPage, 'session' | 'deadlines'>;
 
 /** The used parts of the protocol's report of an exception. */
 interface Thrown {
@@ -45,7 +45,7 @@ const UNREADABLE: Thrown = { text: 'an exception that is too long to be read', l
  * @param field the field of the request that has the script
  * @throws CaptureError invalid_request with the script's error message, render_timeout if it does not end
  */
-export async function runCustomJs(page: AskedPage, code: string, field = 'custom_js'): Promise<void> {
+export async function runCustomJs(page: MainWorldPage, code: string, field = 'custom_js'): Promise<void> {
   const asScript = await attempt(page, { expression: code, field });
   if (asScript === null) return;
   const asBody = isUncompiled(asScript)
@@ -62,7 +62,7 @@ export async function runCustomJs(page: AskedPage, code: string, field = 'custom
 
 /** @returns the exception, or null */
 async function attempt(
-  { session, deadlines }: AskedPage,
+  { session, deadlines }: MainWorldPage,
   { expression, field }: { expression: string; field: string },
 ): Promise<Thrown | null> {
   const timeout = deadlines.leftMs();
@@ -92,7 +92,7 @@ async function attempt(
  * @param field the field of the request that has the expression
  * @throws CaptureError invalid_request if it is no expression, or throws, as in Playwright
  */
-export async function isTrue({ session, deadlines }: AskedPage, code: string, field: string): Promise<boolean> {
+export async function isTrue({ session, deadlines }: MainWorldPage, code: string, field: string): Promise<boolean> {
   const expression = `${MAIN_WORLD_MARK} (async () => Boolean(await (\n${code}\n)))()`;
   const timeout = Math.max(1, deadlines.leftMs());
   const answer = await session.cdp
@@ -121,7 +121,7 @@ export async function isTrue({ session, deadlines }: AskedPage, code: string, fi
  * one. The event that tells it is dispatched at the element, so that no answer of the page is believed.
  * @throws CaptureError as `isTrue`
  */
-export async function pickElement(page: AskedPage, code: string): Promise<void> {
+export async function pickElement(page: MainWorldPage, code: string): Promise<void> {
   const event = `stillframe-${randomUUID()}`;
   await page.session.world.call('element.awaitPick', code, event);
   const chosen = `(async (found) => typeof found === 'function' ? found() : found)(\n${code}\n)`;

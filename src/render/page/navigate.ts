@@ -242,9 +242,9 @@ export async function waitUntil(page: OpenPage, state: WaitUntil): Promise<Docum
     for (;;) {
       const reached = await deadlines.withinBudget(reachState(page, state, stop.signal));
       if (reached === TIMED_OUT) throw notReached(page, state);
-      const shown = await classify(page);
-      if (shown.number > MAX_DOCUMENTS) throw keepsNavigating();
-      if (main.current === shown && !main.navigating) return shown;
+      const document = await classify(page);
+      if (document.number > MAX_DOCUMENTS) throw keepsNavigating();
+      if (main.current === document && !main.navigating) return document;
     }
   } finally {
     stop.abort();
@@ -256,7 +256,7 @@ export function waitUntilLoaded(page: OpenPage, { waitUntil: state }: CaptureOpt
   return waitUntil(page, state === 'networkidle' ? 'load' : state in IN_FLIGHT_MAX ? 'domcontentloaded' : state);
 }
 
-/** How many requests may be in flight for Puppeteer's states, which do not wait for the load. */
+/** The number of requests that may be in flight for Puppeteer's states, which do not wait for the load. */
 const IN_FLIGHT_MAX: Partial<Record<WaitUntil, number>> = { networkidle0: 0, networkidle2: 2 };
 
 async function reachState({ main, network }: OpenPage, state: WaitUntil, stop: AbortSignal): Promise<void> {
@@ -273,22 +273,22 @@ async function reachState({ main, network }: OpenPage, state: WaitUntil, stop: A
 
 /** Checks the main frame's current document, and identifies the vendor of a bot wall. */
 async function classify(page: OpenPage): Promise<DocumentState> {
-  const shown = page.main.current;
-  if (shown === null) throw nothingShown();
-  judgeDocument(shown, page.session.captureProxy);
-  const status = shown.response?.status ?? 0;
-  if (status >= 400) page.tolerance.orThrow(refusedBy(status, await vendorOf(page, shown)));
-  judgeContent(shown);
-  return shown;
+  const document = page.main.current;
+  if (document === null) throw nothingShown();
+  judgeDocument(document, page.session.captureProxy);
+  const status = document.response?.status ?? 0;
+  if (status >= 400) page.tolerance.orThrow(refusedBy(status, await vendorOf(page, document)));
+  judgeContent(document);
+  return document;
 }
 
 /** The vendor, if the page reveals it within the time limit; else null. */
-async function vendorOf({ main, world, deadlines }: OpenPage, shown: DocumentState): Promise<string | null> {
+async function vendorOf({ main, world, deadlines }: OpenPage, document: DocumentState): Promise<string | null> {
   const until = monotonicNow() + Math.min(VENDOR_MAX_MS, deadlines.leftMs());
-  const parsed = main.until(() => shown.parsed || main.current !== shown);
+  const parsed = main.until(() => document.parsed || main.current !== document);
   await deadlines.within(parsed, until - monotonicNow());
   try {
-    const vendor = await deadlines.within(recognizeWall(world, shown), Math.max(200, until - monotonicNow()));
+    const vendor = await deadlines.within(recognizeWall(world, document), Math.max(200, until - monotonicNow()));
     return vendor === TIMED_OUT ? null : vendor;
   } catch (error) {
     if (error instanceof DocumentReplaced) return null;
@@ -336,9 +336,9 @@ function notReached({ network, main, deadlines }: OpenPage, state: WaitUntil): C
   });
 }
 
-function advise(shown: DocumentState | null, state: WaitUntil): string {
-  if (state === 'networkidle' && shown?.loaded === true) return '`wait_until: load` would not have waited for that.';
-  if (state !== 'domcontentloaded' && shown?.parsed === true)
+function advise(document: DocumentState | null, state: WaitUntil): string {
+  if (state === 'networkidle' && document?.loaded === true) return '`wait_until: load` would not have waited for that.';
+  if (state !== 'domcontentloaded' && document?.parsed === true)
     return '`wait_until: domcontentloaded` would not have waited for that.';
   return 'No other `wait_until` would have been reached sooner; a longer `timeout` may help.';
 }

@@ -26,7 +26,7 @@ export interface OpenPage {
   readonly tolerance: Tolerance;
   /** Whether the page's clock keeps to real time. */
   realTime: boolean;
-  /** Whether the page is told of a new size when it is expanded, which makes some pages load anew. */
+  /** Whether the page receives `resize` when it is expanded, which makes some pages load anew. */
   reportsSize: boolean;
   /** Whether the last wait for an idle page ended with its time. */
   isOutOfTime: boolean;
@@ -35,7 +35,7 @@ export interface OpenPage {
   /** Whether the page's time passes only when its clock is run. */
   readonly held: boolean;
   readonly debug?: DebugSink | undefined;
-  /** How its clock has run so far. */
+  /** The totals of its clock. */
   readonly clock: ClockTotal;
 }
 
@@ -114,7 +114,7 @@ class Tolerance {
   }
 }
 
-/** How far the clock of a page has run. The names are keys of the debug files. */
+/** The totals of a page's clock. The names are keys of the debug files. */
 export type ClockRun = Omit<CaptureChanges['clock'], 'heldBy'>;
 
 /** The sum of a page's runs, and the requests that held its clock. */
@@ -124,7 +124,7 @@ export class ClockTotal implements ClockRun {
   realTimeMs = 0;
   /** Real ms for which requests held the clock. */
   heldMs = 0;
-  /** Why the clock kept to real time; null if it did not. */
+  /** The reason why the clock kept to real time; null if it did not. */
   realTimeBecause: string | null = null;
   readonly heldBy: PendingGroup[] = [];
 
@@ -194,7 +194,7 @@ export interface DocumentState {
   readonly mimeType: string;
   /** For the browser's error page, the URL that could not be shown; else null. */
   readonly unreachableUrl: string | null;
-  /** What led to that URL, as of a DocumentRequest. */
+  /** The cause of the navigation to that URL, as of a DocumentRequest. */
   readonly lead: string | null;
   readonly response: MainResponse | null;
   /** Chromium's `net::ERR_…` of an interrupted body, or of the failure that this error page reports. */
@@ -415,7 +415,7 @@ export interface PendingRequest {
 
 export interface FailedRequest extends PendingRequest {
   /** A status, or the browser's error. */
-  why: number | string;
+  reason: number | string;
 }
 
 export interface PendingGroup {
@@ -436,13 +436,13 @@ export class NetworkTracker {
   newest: PendingRequest | null = null;
   /** Open sockets and streams, by request id. */
   readonly #talks = new Set<string>();
-  /** How far the page's clock had run ahead when scripts first requested each path. */
+  /** The time by which the page's clock had run ahead when scripts first requested each path. */
   readonly #asked = new Map<string, number>();
   #polls = false;
   readonly #failed = new Map<string, FailedRequest>();
   /** Requests of ignored kinds, while their failures are noted. */
   readonly #aside = new Map<string, PendingRequest>();
-  /** How far the page's clock has run ahead, in ms. */
+  /** The time by which the page's clock has run ahead, in ms. */
   clockMs = 0;
   /** Whether a script's request has ended since this was last set to false. */
   hasAnswered = false;
@@ -556,10 +556,10 @@ export class NetworkTracker {
     return [...this.#failed.values()];
   }
 
-  #noteFailure(requestId: string, why: number | string): void {
+  #noteFailure(requestId: string, reason: number | string): void {
     const flight = this.#flights.get(requestId) ?? this.#aside.get(requestId);
     if (flight === undefined || flight.kind === 'document' || (!this.strict && !RESOURCES.has(flight.kind))) return;
-    if (this.#failed.size < FAILED_MAX) this.#failed.set(requestId, { ...flight, why });
+    if (this.#failed.size < FAILED_MAX) this.#failed.set(requestId, { ...flight, reason });
   }
 
   /** Drops the state of an earlier document, since Chromium 156 does not report the end of all requests that it cancels. */

@@ -55,7 +55,7 @@ type AdvancedClock = ClockRun & ClockReport;
 interface ClockReport {
   /** The page's time until anything is due, in ms; infinite for nothing. */
   dueMs: number;
-  /** How much later than due its animation frames were, in ms. */
+  /** The delay of its animation frames, in ms. */
   lateMs: number;
 }
 
@@ -64,11 +64,11 @@ export type TimedPage = Omit<OpenPage, 'main' | 'tolerance' | 'isOutOfTime' | 'i
 
 /**
  * The scripts that replace the clocks of a page and its workers.
- * @param ask the name of the event that requests a run, unknown to the page
+ * @param event the name of the event that requests a run, unknown to the page
  */
-export function clockScripts(ask: string): ClockScripts {
+export function clockScripts(event: string): ClockScripts {
   return {
-    frame: callIn(clockSource, 'install', ask),
+    frame: callIn(clockSource, 'install', event),
     worker: callIn(clockSource, 'replaceClock'),
   };
 }
@@ -122,7 +122,7 @@ export async function advanceTime(
 ): Promise<AdvancedClock> {
   const { network, deadlines } = page;
   const endsAt = monotonicNow() + realMs;
-  const over = timeLimit(realMs);
+  const timeUp = timeLimit(realMs);
   const run: AdvancedClock = { aheadMs: 0, realTimeMs: 0, heldMs: 0, realTimeBecause: null, lateMs: 0, dueMs: 0 };
   const frames = new ChildFrames(page.session);
   const runAhead = async (slice: number, frame: boolean) => {
@@ -137,10 +137,10 @@ export async function advanceTime(
   const frameEveryMs = Math.max(FRAME_EVERY_MS, ms / FRAMES_OF_RUN);
   let drawnAt = Number.NEGATIVE_INFINITY;
   let handledInRow = 0;
-  while (run.aheadMs + run.realTimeMs < ms && !over.aborted) {
+  while (run.aheadMs + run.realTimeMs < ms && !timeUp.aborted) {
     const startedAt = monotonicNow();
     const holding = holds && network.isHolding() ? groupPending(network.pending().slice(0, PENDING_MAX)) : [];
-    if (holds) await deadlines.orEnd(network.answered(over));
+    if (holds) await deadlines.orEnd(network.answered(timeUp));
     // Real time passes on the page's clock as well.
     const began = monotonicNow();
     const aheadBefore = run.aheadMs;
@@ -181,7 +181,7 @@ export async function advanceTime(
     // The real time of a run ahead is part of the page's time.
     run.realTimeMs += Math.max(0, monotonicNow() - began - Math.max(0, run.aheadMs - aheadBefore));
   }
-  if (holds) await untilRendererIdle(page, over);
+  if (holds) await untilRendererIdle(page, timeUp);
   page.debug?.note({ step: 'clock', askedMs: ms, ...run });
   page.clock.add(run);
   return run;
@@ -196,7 +196,7 @@ async function runClocks(
   const { cdp, clockEvent } = session;
   const leftMs = Math.max(0, endsAt - monotonicNow());
   const realMs = Math.min(SLICE_MAX_MS, leftMs);
-  const order: RunRequest = { ask: clockEvent ?? '', ms, frame, draws, held, realMs };
+  const order: RunRequest = { event: clockEvent ?? '', ms, frame, draws, held, realMs };
   const frameExpression = callIn(runSource, 'runAhead', { ...order, draws: false });
   // A frame that goes away has nothing left to do.
   const inFrames = (await frames.ids()).map((id) =>
@@ -228,14 +228,14 @@ export class ChildFrames {
 }
 
 /** Waits while the renderer does work that no clock covers: workers, decoders, WebCrypto, compiling. */
-async function untilRendererIdle({ session, deadlines, network }: TimedPage, over: AbortSignal): Promise<void> {
+async function untilRendererIdle({ session, deadlines, network }: TimedPage, timeUp: AbortSignal): Promise<void> {
   let before = await session.busyMs();
-  while (!over.aborted && before !== null) {
+  while (!timeUp.aborted && before !== null) {
     await deadlines.sleep(WORK_CHECK_MS);
     const now = await session.busyMs();
     if (now === null || now - before < WORKS_MS) return;
     before = now;
-    await deadlines.orEnd(network.answered(over));
+    await deadlines.orEnd(network.answered(timeUp));
   }
 }
 
@@ -344,17 +344,17 @@ async function waitUntilIdle(page: OpenPage, ms: number, endsAt: number): Promis
   let ran: DocumentState | null = null;
   let waitedMs = 0;
   while (leftMs() > 0) {
-    const shown = main.current;
+    const document = main.current;
     const first = await checkReadiness(page, leftMs(), true);
     const refreshS =
-      first === null || shown === null || shown === stayed ? null : await refreshDelayS(page, first, shown);
-    if (shown !== null && refreshS !== null) {
-      if (!(await navigatesAway(page, shown, refreshS))) stayed = shown;
+      first === null || document === null || document === stayed ? null : await refreshDelayS(page, first, document);
+    if (document !== null && refreshS !== null) {
+      if (!(await navigatesAway(page, document, refreshS))) stayed = document;
       continue;
     }
     if (first?.inert === true && !main.navigating && network.isIdle()) return true;
-    const nextMs = await unlessGone(advance(page, ran === shown ? ADVANCE_AGAIN_MS : ms, leftMs));
-    ran = shown;
+    const nextMs = await unlessGone(advance(page, ran === document ? ADVANCE_AGAIN_MS : ms, leftMs));
+    ran = document;
     const [last, waiting] = await Promise.all([checkReadiness(page, leftMs(), false), waitingSign(page, leftMs())]);
     if (last !== null && last.backgrounds.length > 0) {
       await network.urlsEnded(last.backgrounds, timeLimit(leftMs()));
@@ -366,18 +366,18 @@ async function waitUntilIdle(page: OpenPage, ms: number, endsAt: number): Promis
       continue;
     }
     const isAtRest = network.realTimeReason() !== null || network.isIdle(LONG_POLL_AFTER_MS);
-    if (last !== null && main.current === shown && !main.navigating && isAtRest) {
+    if (last !== null && main.current === document && !main.navigating && isAtRest) {
       const { sign, endsByTimer, installs } = waiting ?? { sign: null, endsByTimer: false, installs: false };
       if (sign === null) return true;
       const mayEnd = endsByTimer && nextMs !== null && nextMs <= IDLE_MAX_MS - ms - waitedMs;
-      const isKnown = page.idle?.document === shown && page.idle.sign === sign;
+      const isKnown = page.idle?.document === document && page.idle.sign === sign;
       if (!mayEnd && !(await goesOn(page, { installs, isKnown }))) {
-        page.idle = { document: shown, sign };
+        page.idle = { document, sign };
         return true;
       }
       waitedMs += ADVANCE_AGAIN_MS;
     }
-    if (last === null) await main.until(() => main.current !== shown);
+    if (last === null) await main.until(() => main.current !== document);
     await main.until(() => !main.navigating && (main.current?.loaded === true || main.current?.failure !== null));
   }
   return false;
@@ -447,11 +447,11 @@ export function refreshHeaderS(header: string): number {
  * Waits for the next document.
  * @returns false if the refresh leads to another program, or to no content
  */
-async function navigatesAway({ main, deadlines }: OpenPage, shown: DocumentState, afterS: number): Promise<boolean> {
-  const begins = main.until(() => main.navigating || main.current !== shown);
+async function navigatesAway({ main, deadlines }: OpenPage, document: DocumentState, afterS: number): Promise<boolean> {
+  const begins = main.until(() => main.navigating || main.current !== document);
   if ((await deadlines.within(begins, afterS * 1_000 + REFRESH_LATE_MS)) === TIMED_OUT) return false;
-  await main.until(() => !main.navigating && (main.current === shown || main.current?.loaded === true));
-  return main.current !== shown;
+  await main.until(() => !main.navigating && (main.current === document || main.current?.loaded === true));
+  return main.current !== document;
 }
 
 /** @returns null if the page has navigated meanwhile */
@@ -503,11 +503,11 @@ export async function waitForContent(page: OpenPage): Promise<void> {
   /** The maximum number of characters so far: text that is typed and deleted repeatedly grows only once. */
   let most: number | null = null;
   while (deadlines.leftMs() > RESERVE_MS) {
-    const shown = main.current;
+    const document = main.current;
     const inspecting = deadlines.within(world.call('content.inspect'), deadlines.leftMs() - RESERVE_MS);
     const look = await unlessGone(inspecting);
     if (!network.isIdle()) busyAt = time;
-    if (look === null || look === TIMED_OUT || main.current !== shown) most = null;
+    if (look === null || look === TIMED_OUT || main.current !== document) most = null;
     else {
       if (most === null || look.text > most) {
         most = look.text;
@@ -561,9 +561,9 @@ const STOP_MAX_MS = 500;
  */
 export async function dropStalledStyleSheets(
   { session, main, network, world, deadlines }: OpenPage,
-  shown: DocumentState,
+  document: DocumentState,
 ): Promise<void> {
-  while (main.current === shown && !shown.loaded) {
+  while (main.current === document && !document.loaded) {
     const sheets = network.pending().filter(({ kind }) => kind === 'stylesheet');
     if (sheets.length === 0) return;
     // A page that is too busy to respond is delayed by its scripts, not by a style sheet.

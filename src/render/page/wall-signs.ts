@@ -19,7 +19,7 @@ export interface WallSigns {
   /** A selector of CAPTCHAs, one of which must be rendered: ordinary pages use them invisibly. */
   captcha?: string;
   /** Words of walls with such a part or CAPTCHA. They are matched against the title, a line break and the visible text. */
-  asks?: RegExp;
+  question?: RegExp;
   /** Words of the vendor's walls. */
   words?: RegExp;
 }
@@ -84,7 +84,8 @@ export const WALL_SIGNS: readonly WallSigns[] = [
     wallHeader: 'cf-mitigated',
     wall: '#challenge-running,#cf-challenge-running,#challenge-error-text,form[action*="__cf_chl_"]',
     part: '#cf-wrapper,#cf-content,[id^="cf-spinner"],#challenge-form,#challenge-stage,.cf-error-details,script[src*="/cdn-cgi/challenge-platform/"]:not([src*="/jsd/"])',
-    asks: /verif(y|ying) you are (a )?human|checking (your browser|if the site connection)|needs to review the security|enable javascript and cookies/i,
+    question:
+      /verif(y|ying) you are (a )?human|checking (your browser|if the site connection)|needs to review the security|enable javascript and cookies/i,
     words:
       /^(just a moment(\.{3}|…)|attention required!? \| cloudflare|please wait(\.{3}|…) \| cloudflare|access denied \| .* used cloudflare)/i,
   },
@@ -117,7 +118,7 @@ export const WALL_SIGNS: readonly WallSigns[] = [
     wallHeader: 'x-amzn-waf-action',
     wall: 'script[src*=".captcha.awswaf.com/"],script[src*=".captcha-sdk.awswaf.com/"]',
     part: '#challenge-container,#captcha-container,script[src*=".token.awswaf.com/"]',
-    asks: /confirm you are human|javascript is disabled|let's confirm/i,
+    question: /confirm you are human|javascript is disabled|let's confirm/i,
   },
   {
     vendor: 'kasada',
@@ -185,34 +186,34 @@ export const WALL_SIGNS: readonly WallSigns[] = [
   {
     vendor: 'tencent',
     captcha: '#tcaptcha_transform,iframe[src*="captcha.qq.com"],iframe[src*="captcha.gtimg.com"]',
-    asks: ANY,
+    question: ANY,
   },
-  { vendor: 'geetest', captcha: '.geetest_captcha,.geetest_holder,.geetest_panel,.geetest_box', asks: ANY },
-  { vendor: 'arkose', captcha: 'iframe[src*="arkoselabs.com"],iframe[src*="funcaptcha.com"]', asks: ANY },
-  { vendor: 'radware', captcha: 'form[action*="perfdrive.com"],iframe[src*="perfdrive.com"]', asks: HUMAN },
+  { vendor: 'geetest', captcha: '.geetest_captcha,.geetest_holder,.geetest_panel,.geetest_box', question: ANY },
+  { vendor: 'arkose', captcha: 'iframe[src*="arkoselabs.com"],iframe[src*="funcaptcha.com"]', question: ANY },
+  { vendor: 'radware', captcha: 'form[action*="perfdrive.com"],iframe[src*="perfdrive.com"]', question: HUMAN },
   {
     vendor: 'turnstile',
     captcha:
       '.cf-turnstile:not([data-size="invisible"]),div:has(>input[name="cf-turnstile-response"]),iframe[src*="challenges.cloudflare.com"]',
-    asks: HUMAN,
+    question: HUMAN,
   },
   {
     vendor: 'hcaptcha',
     captcha:
       '.h-captcha:not(button,[data-size="invisible"]),iframe[src*="hcaptcha.com"]:not([src*="invisible"],[src*="frame=challenge"])',
-    asks: HUMAN,
+    question: HUMAN,
   },
   {
     vendor: 'recaptcha',
     captcha:
       '.g-recaptcha:not(button,[data-size="invisible"]),iframe[src*="/recaptcha/"]:not([src*="size=invisible"],[src*="/bframe"])',
-    asks: HUMAN,
+    question: HUMAN,
   },
   {
     vendor: 'unknown',
     captcha:
       '.frc-captcha,.mtcaptcha,altcha-widget,cap-widget,.smart-captcha,form[action*="captcha" i],input[name*="captcha" i],iframe[src*="captcha" i]:not([src*="invisible"],[src*="/bframe"],[src*="frame=challenge"])',
-    asks: HUMAN,
+    question: HUMAN,
     words: HUMAN,
   },
 ];

@@ -153,10 +153,10 @@ export async function waitForReaction(
   { mostMs = LOAD_WAIT_MS, ms = STOP_MS }: { mostMs?: number; ms?: number } = {},
 ): Promise<void> {
   const { network } = timed;
-  const over = timeLimit(mostMs);
-  await network.loaded(since, over);
+  const timeUp = timeLimit(mostMs);
+  await network.loaded(since, timeUp);
   await advanceTime(timed, ms, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });
-  await network.loaded(since, over);
+  await network.loaded(since, timeUp);
 }
 
 interface ScrollPlan extends Pick<ScrollOptions, 'deadline'> {
@@ -228,8 +228,8 @@ async function scrollAcross(timed: TimedPage, page: BoundedPage, deadline: numbe
 /** The maximum height to capture, in CSS px, of a page of this height. */
 function heightLimit(pageHeight: number, { start, options }: Omit<ScrollPlan, 'deadline'>): number {
   const endless = pageHeight > FULL_PAGE_MAX_HEIGHT_PX && pageHeight > ENDLESS_GROWTH * start.wholeHeight;
-  const most = endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX;
-  return Math.min(most, options.maxHeight ?? most);
+  const maxHeight = endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX;
+  return Math.min(maxHeight, options.maxHeight ?? maxHeight);
 }
 
 /** The same, but no more than a picture in the format can show, so that content below that is not loaded in vain. */
@@ -303,7 +303,7 @@ export async function arrangeParts(
   return { apart: ranges.length === 0 ? undefined : { ranges, home, showAt: show }, isAll };
 }
 
-/** Lets the page show what it has at this scroll position, and stops it again. */
+/** Lets the page load its content for this scroll position, and stops it again. */
 async function showAt(
   order: PictureOrder,
   keep: Keep,

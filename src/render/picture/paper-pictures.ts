@@ -42,10 +42,10 @@ export async function showPictures(order: PictureOrder, view: View, options: { b
   await setDensity(page, order.options.view);
 }
 
-async function takeOne(order: PictureOrder, view: View, { box, density: most, isTransparent }: PicturePlace) {
+async function takeOne(order: PictureOrder, view: View, { box, density: maxDensity, isTransparent }: PicturePlace) {
   const { page } = order;
   const area = (box.right - box.left) * (box.bottom - box.top);
-  const wanted = Math.min(PRINT_DENSITY, Math.max(1, most ?? PRINT_DENSITY), Math.sqrt(PICTURE_PIXELS / area));
+  const wanted = Math.min(PRINT_DENSITY, Math.max(1, maxDensity ?? PRINT_DENSITY), Math.sqrt(PICTURE_PIXELS / area));
   const density = Math.max(DENSITY_MIN, Math.floor(wanted * 100) / 100);
   const color = isTransparent ? { color: { r: 0, g: 0, b: 0, a: 0 } } : {};
   await page.send('Emulation.setDefaultBackgroundColorOverride', color);

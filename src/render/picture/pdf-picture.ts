@@ -231,7 +231,7 @@ async function lacksOnPaper(page: BoundedPage): Promise<boolean> {
   );
 }
 
-/** Puts parts that were seen while scrolling, and are hidden again, back into a stopped page. */
+/** Puts parts that were visible while scrolling, and are hidden again, back into a stopped page. */
 export async function putBackSeen(page: Pick<BoundedPage, 'call'>): Promise<void> {
   await page.call('looks.putBack');
   await page.call('frames.endMotion');
@@ -294,7 +294,7 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
 
 type Print = (paper: PdfOption) => Promise<Buffer>;
 
-/** How often a document is printed again for its page numbers, which may move what they count. */
+/** The number of times that a document is printed again for its page numbers, which may move what they count. */
 const NUMBERINGS_MAX = 3;
 
 export const PAGE_NUMBERS_UNSETTLED = {
@@ -476,7 +476,7 @@ function asRefusal(error: unknown, { headerTemplate, footerTemplate, headers }: 
   return typeof path !== 'string' || message === undefined ? error : refusedField(path, message, { cause: error });
 }
 
-/** Chromium 156 shrinks a page that is wider than its paper by itself, up to this factor. */
+/** Chromium shrinks a page that is wider than its paper by itself, up to this factor (Blink, print_context.h). */
 const CHROMIUM_SHRINK_MAX = 1.5;
 /** The page is measured several times, since a wider layout may make it wider again. */
 const MEASURES_MAX = 5;

@@ -34,7 +34,7 @@ import { isMasked, paintMask, type ShotPlace } from './mask.js';
 
 /** A finished picture. Its size is in output px; that of a PDF in CSS px of its first page. */
 export interface Picture extends Encoded {
-  /** How a page wider than its paper was printed; absent for other pages. */
+  /** The print of a page wider than its paper; absent for other pages. */
   fitted?: { scale: number; isCut: boolean };
   /** Whether the page has content that it shows only while scrolled there, and that the picture lacks. */
   lacksContent?: boolean;
@@ -114,10 +114,10 @@ export function fitDensity(
 ): Fit {
   const side = SIDE_MAX_PX[format];
   const pixels = format === 'avif' ? AVIF_MAX_PIXELS : PICTURE_MAX_PIXELS;
-  const most = Math.min(side / Math.max(width, height), Math.sqrt(pixels / (width * height)));
-  if (most >= wanted) return { density: wanted, height, limited: false };
+  const maxDensity = Math.min(side / Math.max(width, height), Math.sqrt(pixels / (width * height)));
+  if (maxDensity >= wanted) return { density: wanted, height, limited: false };
   // Densities in hundredths have whole pixels at least every hundred CSS px.
-  const density = Math.min(wanted, Math.max(DENSITY_MIN, Math.floor(most * 100) / 100));
+  const density = Math.min(wanted, Math.max(DENSITY_MIN, Math.floor(maxDensity * 100) / 100));
   const fits = Math.min(height, Math.floor(side / density), Math.floor(pixels / (density * density * width)));
   return { density, height: fits, limited: true };
 }
@@ -319,7 +319,7 @@ export interface RegionReason {
 export interface ArrangedRegion extends RegionReason {
   region: Region;
   apart?: RangesApart | undefined;
-  /** What the picture lacks of its page. */
+  /** The content of the page that the picture lacks. */
   lacks?: Pick<Picture, 'lacksContent' | 'cut'>;
 }
 
@@ -368,7 +368,7 @@ interface ShotPart {
   /** The whole view if absent. */
   clip?: ShotClip;
   place: ShotPlace;
-  /** What is kept of the shot, in px; null for all of it. */
+  /** The part of the shot to keep, in px; null for all of it. */
   inner: { left: number; top: number; width: number; height: number } | null;
 }
 
@@ -503,11 +503,11 @@ function bandEnd(
   const width = Math.min(box.right, visible.right) - Math.max(box.left, visible.left);
   // A page may end between two px: its view then ends with the second of them.
   const shown = Math.max(visible.bottom, Math.round(visible.bottom * density) / density);
-  const most = Math.min(shown - from, mostPixels / (Math.max(1, width) * density ** 2));
-  if (to - from <= most + ROUNDING) return to;
+  const maxRows = Math.min(shown - from, mostPixels / (Math.max(1, width) * density ** 2));
+  if (to - from <= maxRows + ROUNDING) return to;
   const step = stepOf(density);
-  const end = from + Math.floor((most + ROUNDING) / step) * step;
-  return end > from ? end : from + Math.max(1, Math.floor(most * density)) / density;
+  const end = from + Math.floor((maxRows + ROUNDING) / step) * step;
+  return end > from ? end : from + Math.max(1, Math.floor(maxRows * density)) / density;
 }
 
 function drawnAt({ density }: Region) {

@@ -45,7 +45,7 @@ type Kind = (typeof KINDS)[number];
 
 /** One of the pictures of a page. */
 interface PlannedPicture extends PictureOrdered {
-  /** Its place among the pictures that were asked for. */
+  /** Its index among the requested pictures. */
   place: number;
   kind: Kind;
 }
@@ -144,7 +144,7 @@ async function stop(page: TimedPage, options: CaptureOptions, deadline: number):
   if (reacts) await withinMotion(page, deadline, putBackSeen(page.world));
 }
 
-/** Lets the page's scripts run again, and tells them that it has been printed. */
+/** Lets the page's scripts run again, and dispatches `afterprint`. */
 export async function endPrint({ session, world }: TimedPage): Promise<void> {
   await resumePage(session);
   await world.call('print.announce', 'afterprint');

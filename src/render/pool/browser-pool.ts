@@ -56,7 +56,7 @@ export interface PoolOptions {
    * only when it is told to, if it can: several pages of it would wait for each other.
    */
   pagesPerBrowser: number;
-  /** Whether browsers may draw only when they are told to, which needs `clock`. Default: false. */
+  /** Whether browsers may draw only on demand, which needs `clock`. Default: false. */
   framesOnDemand?: boolean;
   /** The folder of the operator's fonts; browsers are replaced when it changes. Default: none. */
   fontsDir?: string;

@@ -20,7 +20,7 @@ export interface OpenPageSession extends PageSession {
   /** Gives the page its frames; null if the browser draws by itself. */
   readonly frames: FrameSource | null;
   /** Aborts `lost` with this cause. */
-  lose(why: Error): void;
+  lose(reason: Error): void;
   /** Whether the renderer answers within `ms`. One that has died does not, even before the browser reports its crash. */
   answers(ms: number): Promise<boolean>;
   /** Closes page, context and proxy. Has no time limit: the browser may not respond. */
@@ -33,7 +33,7 @@ export interface PageHost {
   renderers: Renderers;
   /** Whether pages get a clock that can run ahead. */
   clock: boolean;
-  /** Whether the browser draws only when it is told to. */
+  /** Whether the browser draws only on demand. */
   drawsOnDemand: boolean;
   /** The directory for large files (see PageSession). */
   temporaryDir: string;

@@ -19,7 +19,7 @@ import {
 /** A browser that has not responded for this long counts as hung. */
 const ANSWER_TIMEOUT_MS = 10_000;
 const PING_EVERY_MS = 5_000;
-/** How often the browser's processes are checked. */
+/** The interval at which the browser's processes are checked. */
 const CHECK_EVERY_MS = 500;
 const OPEN_TIMEOUT_MS = 15_000;
 /**
@@ -29,7 +29,7 @@ const OPEN_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = ANSWER_TIMEOUT_MS;
 /** The time limit for resizing an open page, which is immediate unless its browser has stopped drawing. */
 const EMULATE_TIMEOUT_MS = 5_000;
-/** How long a page may take to show that its renderer lives. */
+/** The time limit for a page to show that its renderer lives. */
 const PAGE_ANSWERS_MS = 1_000;
 /** A capture that takes this long may be waiting for a browser that has stopped drawing. */
 const LONG_LEASE_MS = 5_000;

@@ -30,13 +30,13 @@ export async function resolveRef(world: Pick<World, 'run'>, ref: string): Promis
   const search = searchSchema.parse(await callInPage(world, 'find', [ref]));
   if ('selector' in search) return search.selector;
   const { candidates } = search;
-  const why =
+  const reason =
     candidates === 0
       ? 'the page has no visible element with its role and name'
       : `${candidates} elements of the page have its role and name, and none of them is where it was`;
   throw new CaptureError({
     code: 'render_incomplete',
-    message: `The element \`${ref}\` no longer fits: ${why}. List the elements again with \`inspect_page\`.`,
+    message: `The element \`${ref}\` no longer fits: ${reason}. List the elements again with \`inspect_page\`.`,
     retriable: false,
     details: { check: 'ref', ref, candidates },
   });

@@ -53,7 +53,7 @@ const HOLD_MAX_MS = 1_000;
 const SHOWN_MAX_CHARS = 200;
 const URL_SHOWN_CHARS = 500;
 
-/** Why a step has failed, by what is found in Playwright's log of the action. */
+/** The reasons why a step has failed, by words in Playwright's log of the action. */
 const REASONS: [RegExp, reason: string, message: string][] = [
   [/intercepts pointer events/, 'covered', 'another element covers it'],
   [/element is not enabled/, 'disabled', 'it is disabled'],
@@ -250,13 +250,13 @@ async function until(
   throw new StepProblem(step.action === 'wait_for' ? 'not_yet' : 'not_found', problem);
 }
 
-/** How long a step waits, in ms of the page's time. */
+/** The time for which a step waits, in ms of the page's time. */
 function patienceOf({ deadlines }: OpenPage, { optional }: Step): number {
   return optional ? Math.min(OPTIONAL_STEP_MS, deadlines.leftMs()) : deadlines.leftMs();
 }
 
 interface Wait {
-  /** How long, in ms of the page's time. */
+  /** The duration in ms of the page's time. */
   ms: number;
   test(): Promise<boolean>;
   /** Called before more time passes, with the real time so far, in ms. */
@@ -396,7 +396,7 @@ async function failed(page: OpenPage, { index, step, problem, typed, options }: 
   });
 }
 
-/** Where the page is, without the secrets that a form may have written into its address. */
+/** The address of the page, without the secrets that a form may have written into its address. */
 function addressOf({ session }: OpenPage, options: CaptureOptions, typed: readonly string[]): string {
   const url = shownAddress(session.page.url().slice(0, URL_MAX_BYTES), options);
   return withoutSecrets(url, typed).slice(0, URL_SHOWN_CHARS);

@@ -13,7 +13,7 @@ export const DELIVERY_EXPIRED = 'It could not be delivered within 24 hours.';
 export const SILENCES_BEFORE_PAUSE = 8;
 export const FIRST_PAUSE_MS = 5_000;
 export const LONGEST_PAUSE_MS = 300_000;
-/** Why a delivery fails that can never be signed, so that it is not claimed again. */
+/** The error of a delivery that can never be signed, so that it is not claimed again. */
 export const UNSIGNABLE: AttemptOutcome = { kind: 'failed', status: null, error: 'the secret cannot be read' };
 
 /** Columns of `DeliveryStatus`. */

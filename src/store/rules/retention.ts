@@ -5,7 +5,7 @@ import type { RetentionStore } from '../store.js';
 /** Approximate size of a job in the database, including indexes, credits and delivery. */
 export const JOB_BYTES = 2_000;
 
-/** How long files of a request are kept that no job has yet: longer than it takes to store and accept them. */
+/** The time for which files of a request are kept that no job has yet: longer than it takes to store and accept them. */
 const UNACCEPTED_MS = 600_000;
 
 /**

@@ -15,7 +15,7 @@ const FULL_FROM_PAGES = 12_000;
 /** Delay between two checkpoints, longer after one that a reader or the disk obstructed. */
 const PAUSE_MS = 100;
 const PAUSE_AFTER_FAILURE_MS = 2_000;
-/** How long the thread is kept after a checkpoint. */
+/** The time for which the thread is kept after a checkpoint. */
 const IDLE_MS = 10_000;
 
 interface LogState {

@@ -438,7 +438,7 @@ export const watches = sqliteTable(
     updatedAt: integer().notNull(),
     /** Failed runs in a row. */
     failures: integer().notNull().default(0),
-    /** The trouble that has been told. */
+    /** The failure that has been reported. */
     alarm: text({ enum: VALUES.watches.alarm }),
     previousRun: text(),
     approvedRun: text(),

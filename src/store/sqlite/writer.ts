@@ -8,7 +8,7 @@ import type { DatabaseIntegrity } from './integrity.js';
 
 /** Maximum number of steps in a transaction: enough to share its cost, few enough never to stall the event loop. */
 const BATCH_LIMIT = 128;
-/** How long a write waits, without blocking, for a lock that another process holds. */
+/** The time for which a write waits, without blocking, for a lock that another process holds. */
 const LOCK_WAIT_MS = 10_000;
 const LOCK_RETRY_MS = 10;
 

@@ -27,7 +27,7 @@ beforeEach(async () => {
       refusesLiterally: () => false,
       proxyProblem: () => null,
     },
-    tell: async () => null,
+    notify: async () => null,
     onDue: () => undefined,
     now: () => Date.now(),
   });

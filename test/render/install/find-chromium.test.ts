@@ -257,7 +257,7 @@ it('an unsigned and unpinned browser is downloaded only on request', async () =>
   onTestFinished(() => void vi.unstubAllEnvs());
   const linesOf = async (wish: { playwright?: boolean }) => {
     const lines: string[] = [];
-    const install = installChromium({ ...wish, ...options(), say: (line) => lines.push(line) });
+    const install = installChromium({ ...wish, ...options(), print: (line) => lines.push(line) });
     await expect(install).rejects.toThrow(
       /^Chromium could not be installed .* stillframe browser install --playwright/,
     );

@@ -35,7 +35,7 @@ it.each(UNITS)('text that consists of %j is read in no time', (unit) => {
   const textOf = (chars: number) => unit.repeat(Math.ceil(chars / unit.length)).slice(0, chars);
   const [text, header] = [textOf(TITLE_CHARS), textOf(HEADER_CHARS)];
   within(() => {
-    for (const { words, asks } of WALL_SIGNS)
+    for (const { words, question: asks } of WALL_SIGNS)
       for (const start of ['', 'access denied | ', 'sucuri website firewall - ', 'reference ']) {
         words?.test(start + text);
         asks?.test(start + text);

@@ -21,7 +21,7 @@ export function runCapturePage(): void {
     link.addEventListener('click', (event) => {
       event.preventDefault();
       fill(form, new URL(link.href).searchParams);
-      say(form, `${link.textContent.trim()}: options set.`);
+      announce(form, `${link.textContent.trim()}: options set.`);
       changed();
     });
   }
@@ -29,7 +29,7 @@ export function runCapturePage(): void {
     const kept = readKept();
     if (kept !== null && [...kept].length > 0) {
       fill(form, kept);
-      say(form, 'Your last options are filled in.');
+      announce(form, 'Your last options are filled in.');
       changed();
     }
   }
@@ -100,7 +100,7 @@ function addFinder(form: HTMLFormElement): void {
   });
 }
 
-function say(form: HTMLFormElement, text: string): void {
+function announce(form: HTMLFormElement, text: string): void {
   const notice = form.querySelector('[data-restored]');
   if (notice !== null) notice.textContent = text;
 }
@@ -163,9 +163,9 @@ function readKept(): URLSearchParams | null {
 /** Writes the request as code while the form changes. @returns to be called after a change that is no event */
 function followForm(form: HTMLFormElement, preview: (body: string) => void): () => void {
   let timer = 0;
-  let asking = new AbortController();
-  const ask = async () => {
-    const next = await send(form, 'snippets', asking.signal);
+  let pending = new AbortController();
+  const check = async () => {
+    const next = await send(form, 'snippets', pending.signal);
     if (next === null) return;
     for (const code of document.querySelectorAll('#snippets code[id]')) {
       const text = next.getElementById(code.id)?.textContent;
@@ -178,9 +178,9 @@ function followForm(form: HTMLFormElement, preview: (body: string) => void): () 
   };
   const changed = () => {
     clearTimeout(timer);
-    asking.abort();
-    asking = new AbortController();
-    timer = window.setTimeout(() => void ask(), SNIPPETS_AFTER_MS);
+    pending.abort();
+    pending = new AbortController();
+    timer = window.setTimeout(() => void check(), SNIPPETS_AFTER_MS);
   };
   form.addEventListener('input', ({ target }) => {
     if ((target as HTMLInputElement).name !== 'snippet') changed();

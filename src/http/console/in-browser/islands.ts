@@ -19,7 +19,7 @@ async function followServer(): Promise<void> {
   const status = document.querySelector('[data-live-status]');
   const control = document.querySelector<HTMLButtonElement>('[data-live-switch]');
   const isPaused = () => control?.getAttribute('aria-pressed') === 'true';
-  const say = (text: string) => {
+  const announce = (text: string) => {
     if (status !== null && status.textContent !== text) status.textContent = text;
   };
   if (control !== null) {
@@ -32,10 +32,10 @@ async function followServer(): Promise<void> {
     if (document.hidden || isPaused()) continue;
     // All parts of a page are read from the same address.
     const next = await read(liveParts()[0]?.dataset.live ?? '');
-    if (next === 'locked') return say('This session has ended. Make a new link with: stillframe console');
+    if (next === 'locked') return announce('This session has ended. Make a new link with: stillframe console');
     wait = next === null ? Math.min(LONGEST_WAIT_MS, wait * 2) : EVERY_MS;
-    if (next === null) say('The server does not answer. Trying again.');
-    else if (!isPaused()) say(put(next));
+    if (next === null) announce('The server does not answer. Trying again.');
+    else if (!isPaused()) announce(put(next));
   }
 }
 

@@ -5,7 +5,7 @@ import { type Banner, documentAsBanner, findBanners, isShown } from './overlays.
 
 /** Declines or hides banners that no consent platform's rule handled. Runs in the page's isolated world. */
 
-/** How long a declined banner may take to disappear. */
+/** The time limit for a declined banner to disappear. */
 const DISAPPEARS_WITHIN_MS = 700;
 
 /**
