@@ -11,14 +11,14 @@ import { captureDocuments, sumOf } from './documents.js';
 import { type FileContents, ownFiles, withAttachedFiles } from './guard/own-files.js';
 import { estimateBytes, type MemoryBudget } from './memory.js';
 import { keepsNavigating } from './page/navigate.js';
-import { PageCapture, type PageCaptureDeps, type PageOrder, type Rendering } from './page-capture.js';
+import { PageCapture, type PageCaptureDeps, type PageTask, type Rendering } from './page-capture.js';
 import { DocumentReplaced, isClosed, NoBrowser, type PageSession, pageCrashed, SharedLoss } from './page-session.js';
 import type { BrowserPool, PageLease } from './pool/browser-pool.js';
 import { StageTimes } from './stage-times.js';
 
 export type { NamedPicture, Rendering } from './page-capture.js';
 
-export interface RenderOrder extends PageOrder {
+export interface RenderTask extends PageTask {
   /** Identifies the account in the log. */
   account?: string;
   local?: LocalPassage | undefined;
@@ -47,18 +47,18 @@ const OWN_BROWSER_START_MS = 30_000;
  * @param signal ends the capture at once; its reason is thrown
  * @throws CaptureError with any code of a capture (decisions.md, Error codes)
  */
-export async function capture(deps: RenderDeps, requested: RenderOrder, signal: AbortSignal): Promise<Rendering> {
-  const order = { ...requested, options: await withAttachedFiles(requested.options, requested.files) };
-  const { timeout, delay, pdf } = order.options;
-  if (pdf?.pages !== undefined) return await captureAsOne(deps, order, signal);
-  const loads = pageLoadsOf(order.options);
+export async function capture(deps: RenderDeps, requested: RenderTask, signal: AbortSignal): Promise<Rendering> {
+  const task = { ...requested, options: await withAttachedFiles(requested.options, requested.files) };
+  const { timeout, delay, pdf } = task.options;
+  if (pdf?.pages !== undefined) return await captureAsOne(deps, task, signal);
+  const loads = pageLoadsOf(task.options);
   let begun = monotonicNow();
   const renderings: Rendering[] = [];
   for (const [index, load] of loads.entries()) {
     const leftMs = index === 0 ? timeout : timeout - (monotonicNow() - begun - index * delay);
     if (loads.length > 1 && leftMs < TIMEOUT_MS.min) throw noTimeLeft(timeout, { loads: loads.length, done: index });
-    const part: RenderOrder = {
-      ...order,
+    const part: RenderTask = {
+      ...task,
       // The facts and the report are those of the first load.
       options: {
         ...load.options,
@@ -68,10 +68,10 @@ export async function capture(deps: RenderDeps, requested: RenderOrder, signal: 
       onBegin() {
         if (index > 0) return;
         begun = monotonicNow();
-        order.onBegin?.();
+        task.onBegin?.();
       },
-      onProgress: (progress) => order.onProgress((100 * index + progress) / loads.length),
-      kept: index === loads.length - 1 ? order.kept : undefined,
+      onProgress: (progress) => task.onProgress((100 * index + progress) / loads.length),
+      kept: index === loads.length - 1 ? task.kept : undefined,
     };
     renderings.push(await captureLoad(deps, part, { load, signal, heldBytes: bytesOf(renderings) }));
   }
@@ -100,28 +100,28 @@ function noTimeLeft(timeout: number, { loads, done }: { loads: number; done: num
   });
 }
 
-async function captureAsOne(deps: RenderDeps, order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
+async function captureAsOne(deps: RenderDeps, task: RenderTask, signal: AbortSignal): Promise<Rendering> {
   let begun: number | null = null;
   const documents = {
     ...deps,
     signal,
     begunAt: () => begun ?? monotonicNow(),
     captureLoad: (load: PageLoad, { heldBytes, progress }: { heldBytes: number; progress(part: number): number }) => {
-      const part: RenderOrder = {
-        ...order,
+      const part: RenderTask = {
+        ...task,
         options: load.options,
         onBegin() {
           if (begun !== null) return;
           begun = monotonicNow();
-          order.onBegin?.();
+          task.onBegin?.();
         },
-        onProgress: (done) => order.onProgress(progress(done)),
+        onProgress: (done) => task.onProgress(progress(done)),
         kept: undefined,
       };
       return captureLoad(deps, part, { load, signal, heldBytes });
     },
   };
-  return await captureDocuments(documents, order.options);
+  return await captureDocuments(documents, task.options);
 }
 
 function bytesOf(renderings: readonly Rendering[]): number {
@@ -135,16 +135,16 @@ interface LoadOptions {
   heldBytes: number;
 }
 
-async function captureLoad(deps: RenderDeps, order: RenderOrder, attempt: LoadOptions): Promise<Rendering> {
-  return await captureOnce(deps, order, { ...attempt, alone: false }).catch((error: unknown) => {
+async function captureLoad(deps: RenderDeps, task: RenderTask, attempt: LoadOptions): Promise<Rendering> {
+  return await captureOnce(deps, task, { ...attempt, alone: false }).catch((error: unknown) => {
     // Another capture, or how the browser draws, may have caused the failure.
     const isShared = error instanceof CaptureError && error.cause instanceof SharedLoss;
     if (attempt.signal.aborted || !isShared) throw error;
     deps.log.info(
-      { job_id: order.id, err: error },
+      { job_id: task.id, err: error },
       'a capture was lost, perhaps through no fault of its page, and is repeated alone',
     );
-    return captureOnce(deps, order, { ...attempt, alone: true }).catch((second: unknown) =>
+    return captureOnce(deps, task, { ...attempt, alone: true }).catch((second: unknown) =>
       Promise.reject(crashedAgain(second)),
     );
   });
@@ -152,17 +152,17 @@ async function captureLoad(deps: RenderDeps, order: RenderOrder, attempt: LoadOp
 
 async function captureOnce(
   deps: RenderDeps,
-  order: RenderOrder,
+  task: RenderTask,
   { load, signal, heldBytes, alone }: LoadOptions & { alone: boolean },
 ): Promise<Rendering> {
-  const { options, id, account, local, files } = order;
+  const { options, id, account, local, files } = task;
   const memory = await deps.memory.reserve(estimateBytes(load, alone) + heldBytes, signal);
-  order.onBegin?.();
-  const times = new StageTimes(order.onProgress);
+  task.onBegin?.();
+  const times = new StageTimes(task.onProgress);
   let lease: PageLease | null = null;
   try {
     times.enter('prepare', 5);
-    const asked = monotonicNow();
+    const askedAt = monotonicNow();
     const ends = AbortSignal.any([signal, timeLimit(alone ? OWN_BROWSER_START_MS : options.timeout)]);
     const own = options.files === null || files === undefined ? undefined : ownFiles(options.files.list, files);
     lease = await deps.pool[alone ? 'acquireAlone' : 'acquire'](options, ends, {
@@ -173,17 +173,17 @@ async function captureOnce(
     const { session } = lease;
     // The start of a dedicated browser does not count towards the timeout: the capture did not cause the first crash.
     using deadlines = new Deadlines(
-      { ...options, grace: animationGraceMs(options), began: alone ? monotonicNow() : asked },
+      { ...options, grace: animationGraceMs(options), began: alone ? monotonicNow() : askedAt },
       [signal, session.lost],
     );
-    const page = new PageCapture(session, deps, order, load, heldBytes, deadlines, times);
+    const page = new PageCapture(session, deps, task, load, heldBytes, deadlines, times);
     const rendering = await deadlines.orEnd(page.run());
     // A browser whose network service has crashed still makes pictures, but without images.
     lease.verify();
     session.lost.throwIfAborted();
     return rendering;
   } catch (error) {
-    order.onStages?.(times.stages({ failed: true }));
+    task.onStages?.(times.stages({ failed: true }));
     signal.throwIfAborted();
     if (lease === null) throw error;
     // Chromium 156 ends the renderer of a page whose print templates load anything, which is the request's fault (puppeteer#5485).
@@ -200,7 +200,7 @@ async function captureOnce(
     };
     // A crashed page is closed at once, before the capture is repeated.
     if (lease === null || lease.session.lost.aborted) void release();
-    else Promise.resolve(order.kept).then(release, release);
+    else Promise.resolve(task.kept).then(release, release);
   }
 }
 

@@ -44,7 +44,7 @@ import { checkPicture } from './picture/check-picture.js';
 import { scrollToElement } from './picture/element-picture.js';
 import { type ScrollReport, scrollThrough, waitForReaction } from './picture/full-page.js';
 import { isPrinted } from './picture/pdf-picture.js';
-import { type Picture, type PictureOrder, setDensity } from './picture/region-picture.js';
+import { type Picture, type PictureTask, setDensity } from './picture/region-picture.js';
 import {
   endPrint,
   findElements,
@@ -106,7 +106,7 @@ export interface Rendering extends RenderedPicture {
 }
 
 /** The capture that a load of a page belongs to. */
-export interface PageOrder {
+export interface PageTask {
   options: CaptureOptions;
   /** Identifies the capture in the log and in leases. */
   id: string;
@@ -172,17 +172,17 @@ export class PageCapture {
   constructor(
     private readonly session: PageSession,
     private readonly deps: PageCaptureDeps,
-    private readonly order: PageOrder,
+    private readonly task: PageTask,
     private readonly load: PageLoad,
     private readonly heldBytes: number,
     private readonly deadlines: Deadlines,
     private readonly times: StageTimes,
   ) {
-    this.#options = order.options;
+    this.#options = task.options;
     this.#several = load.pictures[0]?.name !== null;
-    this.#missing = watchMissingFiles(session, order.options);
-    this.#page = openPage(session, deadlines, order);
-    this.#guard = deps.blocker.guard(session, order.options, order.id);
+    this.#missing = watchMissingFiles(session, task.options);
+    this.#page = openPage(session, deadlines, task);
+    this.#guard = deps.blocker.guard(session, task.options, task.id);
   }
 
   async run(): Promise<Rendering> {
@@ -373,8 +373,8 @@ export class PageCapture {
     for (const { options, index = 0 } of outOfView) {
       const leftMs = deadlines.leftMs();
       // After its budget, the element is captured in its current state.
-      const how = { deadline: monotonicNow() + leftMs, waitForIdle: () => this.#idleAgain(), index };
-      await deadlines.within(scrollToElement(page, options, how), leftMs);
+      const scrolling = { deadline: monotonicNow() + leftMs, waitForIdle: () => this.#idleAgain(), index };
+      await deadlines.within(scrollToElement(page, options, scrolling), leftMs);
     }
     if (!goesBack) return;
     const since = performance.now();
@@ -423,7 +423,7 @@ export class PageCapture {
       const printed = isPrinted(options);
       if (printed && (index > 0 || !isPrinted(group.options))) await stopAgain(page, options, deadline);
       const onShot = await deadlines.orEnd(pictures.next(picture));
-      const how = {
+      const inputs = {
         deadline,
         scroll,
         encodes: deps.encodes,
@@ -436,8 +436,8 @@ export class PageCapture {
         this.#fonts ??= substitutedFonts(page, options);
         if (this.#several) onShot();
       };
-      const shot = takePicture(page, options, { ...how, onShot: onTaken });
-      await deadlines.orEnd(pictures.add(picture, orView(page, picture, shot, how)));
+      const shot = takePicture(page, options, { ...inputs, onShot: onTaken });
+      await deadlines.orEnd(pictures.add(picture, orView(page, picture, shot, inputs)));
       if (printed) await withinMotion(page, deadline, endPrint(page));
       if (this.#several && !(group.isLast && index === group.pictures.length - 1))
         await undoPicture(page, picture, deadline);
@@ -453,7 +453,7 @@ export class PageCapture {
   async #beginPicture(
     { place, index = 0, options }: PictureToTake,
     deadline: number,
-  ): Promise<PictureOrder['arranged']> {
+  ): Promise<PictureTask['arranged']> {
     const [facts, values] = [this.#facts, this.#values];
     if (place !== 0 || index !== 0) return undefined;
     if (this.#options.saveHtml) this.#html = await readMarkup(boundedPage(this.session, deadline));
@@ -473,7 +473,7 @@ export class PageCapture {
 
   async #report(taken: Taken, document: DocumentState): Promise<Omit<Rendering, 'egressCountry' | 'extraction'>> {
     const page = this.#page;
-    const { session, deadlines, deps, order, times } = this;
+    const { session, deadlines, deps, task, times } = this;
     const options = this.#options;
     const [{ picture }] = taken;
     const { content, width, height, diagnostics } = picture;
@@ -483,8 +483,8 @@ export class PageCapture {
       ...(await warningsOf(page, options, { picture, missing: this.#missing })),
       ...((await (this.#fonts ?? substitutedFonts(page, options))) ?? []),
     ];
-    const changed = options.explain || order.debug !== undefined ? await deadlines.orEnd(explain(page, guard)) : null;
-    if (changed !== null) order.debug?.note({ step: 'changed', ...changed });
+    const changed = options.explain || task.debug !== undefined ? await deadlines.orEnd(explain(page, guard)) : null;
+    if (changed !== null) task.debug?.note({ step: 'changed', ...changed });
     if (options.inspectPage) times.enter('inspect', 90);
     const timeoutMs = Math.min(
       INSPECT_MS,
@@ -495,7 +495,7 @@ export class PageCapture {
       ? { ...(await deadlines.orEnd(deps.inspect(session, { timeoutMs }))), ...facts }
       : null;
     const stages = times.stages(taken.length === 1 ? { picture: picture.timings } : {});
-    order.onStages?.(stages);
+    task.onStages?.(stages);
     return {
       content,
       format: options.document === 'html' ? 'html' : options.format,

@@ -5,7 +5,7 @@ import {
   MODEL_TILES_MAX,
   type ModelTile,
   type ModelTiles,
-  type TileOrder,
+  type TileSelection,
 } from '../../contract/model-tiles.js';
 import { invalidRequest } from '../../contract/submission.js';
 import { sharp } from '../../sharp.js';
@@ -41,7 +41,7 @@ interface Plan {
 export async function modelTiles(
   encodes: EncodeQueue,
   content: Buffer,
-  { from, density }: TileOrder,
+  { from, density }: TileSelection,
 ): Promise<ModelTiles> {
   const { width, height, format } = await sharp(content, { limitInputPixels: false }).metadata();
   if (/^(webp|heif)$/.test(format) && width * height > DECODED_MAX_PIXELS) throw tooLarge();

@@ -20,8 +20,8 @@ import {
 import { ListStore, type Manifest } from '../lists/list-store.js';
 import {
   hasRule,
+  type ListDeps,
   type ListedEngines,
-  type ListParts,
   ListThread,
   listSources,
   loadEngines,
@@ -42,7 +42,7 @@ export interface BlockerOptions {
   };
   egress: Pick<Egress, 'fetch'>;
   log: Log;
-  fetchPackaged?: ListParts['fetchPackaged'];
+  fetchPackaged?: ListDeps['fetchPackaged'];
 }
 
 export interface ListStatus {
@@ -82,7 +82,7 @@ export class Blocker implements AsyncDisposable {
 
   private constructor(
     private readonly options: BlockerOptions,
-    private readonly lists: ListParts,
+    private readonly lists: ListDeps,
     private readonly consentBundle: string,
     private readonly builtInOnly: Engines,
   ) {
@@ -97,7 +97,7 @@ export class Blocker implements AsyncDisposable {
       ListStore.open(dataDir),
       readFile(new URL('consent-page.js', built), 'utf8'),
     ]);
-    const lists: ListParts = {
+    const lists: ListDeps = {
       store,
       thread: new ListThread(new URL('list-thread.mjs', built)),
       builtIn,

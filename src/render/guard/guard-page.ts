@@ -12,7 +12,7 @@ import { DocumentReplaced, type PageSession } from '../page-session.js';
 import { answerBanners, type BannerReport } from './answer-banners.js';
 import { Interception } from './interception.js';
 
-export interface PageGuardParts {
+export interface PageGuardDeps {
   engines: Engines;
   /** The names of the lists that contain these rules; empty where unknown. */
   listsOf(refusals: readonly Refusal[]): Promise<string[]>;
@@ -40,7 +40,7 @@ const NO_BANNER: BannerReport = { outcome: 'none', platform: null, scrollFreed: 
 
 /** Sets up blocking and the target's headers for a page session. Must be called before the navigation. */
 export async function guardPage(
-  parts: PageGuardParts,
+  parts: PageGuardDeps,
   session: PageSession,
   options: CaptureOptions,
 ): Promise<PageGuard> {
@@ -73,7 +73,7 @@ export class PageGuard {
   private readonly popups: readonly PopupKind[];
 
   constructor(
-    private readonly parts: PageGuardParts,
+    private readonly parts: PageGuardDeps,
     private readonly session: PageSession,
     { on, popups }: { on: readonly Category[]; popups: readonly PopupKind[] },
   ) {

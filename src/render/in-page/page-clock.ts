@@ -61,8 +61,8 @@ export function install(runEvent: string): void {
   const run = replaceClock();
   page.addEventListener(runEvent, (event) => {
     apply(preventDefault, event, []);
-    const order: ClockRequest | null = apply(detailOf, event, []);
-    const ran = order === null ? null : run(order);
+    const request: ClockRequest | null = apply(detailOf, event, []);
+    const ran = request === null ? null : run(request);
     if (ran !== null)
       apply(then, ran, [
         (detail: ClockState) => apply(dispatchEvent, page, [new NativeEvent(`${runEvent}-done`, { detail })]),
@@ -74,7 +74,7 @@ export function install(runEvent: string): void {
  * Replaces the clock of this global object.
  * @returns the function that runs it ahead; it returns null while a run is in progress
  */
-export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | null {
+export function replaceClock(): (request: ClockRequest) => Promise<ClockState> | null {
   const { apply, construct } = Reflect;
   const { round } = Math;
   const NativeDate = Date;
@@ -361,7 +361,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   });
   replacePostTask();
   replace(Function.prototype, 'toString', (native, self, args) => apply(native, nativeOf(self), args));
-  return (order) => (isAhead ? null : apply(then, runAhead(order), [state, state]));
+  return (request) => (isAhead ? null : apply(then, runAhead(request), [state, state]));
 
   function replaceConstructor(
     name: string,

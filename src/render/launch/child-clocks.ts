@@ -12,7 +12,7 @@ export interface ClockScripts {
 
 /** The time by which to run the clocks. */
 export interface ChildRun {
-  order: { ms: number; realMs: number };
+  run: { ms: number; realMs: number };
   /** The expression that runs a frame's clock, in our isolated world. */
   frameExpression: string;
 }
@@ -71,14 +71,14 @@ function clockOfFrame(cdp: CdpSession, { frame }: ClockScripts, frameId: string)
 /** A worker has no isolated world, so its report is untrusted. At worst, its own clock runs too little or too far. */
 function clockOfWorker(cdp: CdpSession, { worker }: ClockScripts): StartClock {
   const installing = installInWorker(cdp, worker).catch(() => null);
-  return async ({ order }: ChildRun) => {
+  return async ({ run }: ChildRun) => {
     const objectId = await installing;
     if (objectId === null) return null;
-    const functionDeclaration = 'function (order) { return this(order); }';
+    const functionDeclaration = 'function (run) { return this(run); }';
     const call = {
       objectId,
       functionDeclaration,
-      arguments: [{ value: order }],
+      arguments: [{ value: run }],
       awaitPromise: true,
       returnByValue: true,
     };

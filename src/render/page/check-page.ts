@@ -509,8 +509,8 @@ async function colorOfView({ cdp }: OpenPage['session']): Promise<number[] | nul
 }
 
 /** The error for a page, or a picture, that shows nothing. */
-export function blank(message: string, seen: 'nothing' | 'white'): CaptureError {
-  return new CaptureError({ code: 'render_incomplete', message, details: { check: 'blank', seen } });
+export function blank(message: string, kind: 'nothing' | 'white'): CaptureError {
+  return new CaptureError({ code: 'render_incomplete', message, details: { check: 'blank', seen: kind } });
 }
 
 /** The error for a check of the request that does not hold. */

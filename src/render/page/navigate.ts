@@ -200,7 +200,7 @@ const GROUPS_NAMED = 4;
 export async function navigate(page: OpenPage, url: string, referrer: string | null = null): Promise<void> {
   const { session, main, deadlines } = page;
   const before = main.current;
-  main.asked = url;
+  main.requestedUrl = url;
   const from = referrer === null ? {} : { referrer, referrerPolicy: 'unsafeUrl' as const };
   // Chromium gives up only after minutes, so the budget limits a silent target.
   const outcome = await deadlines.withinBudget(session.cdp.send('Page.navigate', { url, ...from }));

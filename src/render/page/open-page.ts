@@ -229,7 +229,7 @@ class MainDocument {
   /** The failure of the last request, as Chromium's `net::ERR_…`, if no document was shown for it. */
   lastFailure: (DocumentRequest & { error: string }) | null = null;
   /** The URL that the capture itself has asked for. */
-  asked = '';
+  requestedUrl = '';
   readonly #waiting = new Waiters();
   /** The main frame's requests for documents that have not ended, by id. A redirect keeps the id. */
   readonly #requests = new Map<string, DocumentRequest>();
@@ -310,7 +310,7 @@ class MainDocument {
     const lead =
       redirectedBy !== undefined
         ? `${placeOf(redirectedBy)} redirects`
-        : shown !== undefined && url !== this.asked
+        : shown !== undefined && url !== this.requestedUrl
           ? `The page at ${placeOf(shown)} leads`
           : null;
     this.#requests.set(id, { url, lead });

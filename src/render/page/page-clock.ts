@@ -196,14 +196,14 @@ async function runClocks(
   const { cdp, clockEvent } = session;
   const leftMs = Math.max(0, endsAt - monotonicNow());
   const realMs = Math.min(SLICE_MAX_MS, leftMs);
-  const order: RunRequest = { event: clockEvent ?? '', ms, frame, draws, held, realMs };
-  const frameExpression = callIn(runSource, 'runAhead', { ...order, draws: false });
+  const request: RunRequest = { event: clockEvent ?? '', ms, frame, draws, held, realMs };
+  const frameExpression = callIn(runSource, 'runAhead', { ...request, draws: false });
   // A frame that goes away has nothing left to do.
   const inFrames = (await frames.ids()).map((id) =>
     runInFrame(cdp, id, frameExpression).then(dueMs, () => NOTHING_DUE),
   );
-  const inChildren = session.runClocks({ order: { ms, realMs }, frameExpression });
-  const main = world.call('clock.runAhead', order);
+  const inChildren = session.runClocks({ run: { ms, realMs }, frameExpression });
+  const main = world.call('clock.runAhead', request);
   const ran = await deadlines.within(Promise.all([main, inChildren, ...inFrames]), leftMs);
   if (ran === TIMED_OUT) return { dueMs: 0, lateMs: 0 };
   const [state, ...due] = ran;

@@ -18,7 +18,7 @@ import {
   FAST,
   measurePage,
   type Picture,
-  type PictureOrder,
+  type PictureTask,
   type ShotClip,
   setDensity,
 } from './region-picture.js';
@@ -29,7 +29,7 @@ const HELD_MAX_MS = 3_000;
 const IMAGE_MAX_BYTES = 4_000_000;
 const IMAGES_MAX_BYTES = 12_000_000;
 
-interface AnimationOrder extends Pick<PictureOrder, 'deadline' | 'encodes' | 'pdfs'> {
+interface AnimationTask extends Pick<PictureTask, 'deadline' | 'encodes' | 'pdfs'> {
   animate: AnimateOption;
   /** STILLFRAME_FFMPEG. */
   ffmpeg: string | null;
@@ -44,9 +44,9 @@ interface AnimationOrder extends Pick<PictureOrder, 'deadline' | 'encodes' | 'pd
 export async function takeAnimation(
   timed: TimedPage,
   options: CaptureOptions,
-  order: AnimationOrder,
+  animation: AnimationTask,
 ): Promise<Picture> {
-  const { animate, deadline, encodes, pdfs, ffmpeg, signal } = order;
+  const { animate, deadline, encodes, pdfs, ffmpeg, signal } = animation;
   const { session } = timed;
   const begun = performance.now();
   const page = boundedPage(session, deadline);
@@ -88,7 +88,7 @@ export async function takeAnimation(
 /** @param take called once the page shows the frame that begins at this time, in ms */
 async function takeFrames(
   timed: TimedPage,
-  { page, animate, deadline }: Pick<PictureOrder, 'page' | 'deadline'> & { animate: AnimateOption },
+  { page, animate, deadline }: Pick<PictureTask, 'page' | 'deadline'> & { animate: AnimateOption },
   take: (atMs: number) => Promise<void>,
 ): Promise<void> {
   const { duration, fps, scroll } = animate;
@@ -126,11 +126,11 @@ interface ViewPart {
 }
 
 /** The part of the view that `selector` or `clip` names, on whole CSS px; null for all of it. The page is scrolled to it first. */
-async function regionOf(order: PictureOrder): Promise<ViewPart | null> {
-  const { page, options } = order;
+async function regionOf(task: PictureTask): Promise<ViewPart | null> {
+  const { page, options } = task;
   const { selector, clip, padding } = options;
   if (clip !== null) await page.call('scroll.step', { to: clip.y, left: clip.x });
-  const wanted = selector === null ? clip && boxOfClip(clip) : await findElement(order, selector);
+  const wanted = selector === null ? clip && boxOfClip(clip) : await findElement(task, selector);
   if (wanted === null) return null;
   const measured = await measurePage(page);
   const { scrollX, scrollY, viewHeight, view, origin } = measured;

@@ -9,7 +9,7 @@ import { pickElement } from '../page/main-world.js';
 import type { TimedPage } from '../page/page-clock.js';
 import { boundedPage, type PageSession } from '../page-session.js';
 import { arrangeParts, END_WAIT_MS, type ScrollOptions, SHOWN_MS, waitForReaction } from './full-page.js';
-import { type ArrangedRegion, fitRegion, measurePage, type PictureOrder } from './region-picture.js';
+import { type ArrangedRegion, fitRegion, measurePage, type PictureTask } from './region-picture.js';
 
 /** The in-page program cannot reach frames of another origin: playwright-core finds elements there, within this time. */
 const FIND_MAX_MS = 2_000;
@@ -20,19 +20,19 @@ const FIND_MAX_MS = 2_000;
  * @throws CaptureError `render_incomplete` when no match is visible, `invalid_request` when the browser rejects the selector
  */
 export async function arrangeElement(
-  order: PictureOrder,
+  task: PictureTask,
   selector: string,
   format: ImageFormat,
 ): Promise<ArrangedRegion> {
-  const { page, options } = order;
+  const { page, options } = task;
   const find = async () => {
-    const box = await findElement(order, selector);
+    const box = await findElement(task, selector);
     const measured = await measurePage(page);
     return { page: measured, box: paddedBox(box, options.padding, measured) };
   };
-  const region = await fitRegion(order, format, find, true);
+  const region = await fitRegion(task, format, find, true);
   const { scrollY, viewHeight } = region.page;
-  const { apart } = await arrangeParts(order, region, {
+  const { apart } = await arrangeParts(task, region, {
     keep: 'none',
     down: Math.max(0, region.box.bottom - scrollY - viewHeight),
   });
@@ -111,7 +111,7 @@ export function paddedBox(
  * @throws CaptureError as `arrangeElement`
  */
 export async function findElement(
-  { page, session, options, index = 0 }: PictureOrder,
+  { page, session, options, index = 0 }: PictureTask,
   selector: string,
 ): Promise<ElementBox> {
   const sighting = await page.call('element.mark', selector, whichOf(options, index));

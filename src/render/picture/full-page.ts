@@ -14,7 +14,7 @@ import {
   fitRegion,
   measurePage,
   type Picture,
-  type PictureOrder,
+  type PictureTask,
   type Region,
 } from './region-picture.js';
 
@@ -177,17 +177,17 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
   for (let at: PageExtent = start; ; ) {
     if (options.fullWidth) steps += await scrollAcross(timed, page, deadline);
     const { scrollY, pageHeight, viewHeight } = at;
-    const seen = Math.abs(scrollY) + viewHeight;
-    const isAtEnd = seen >= pageHeight - 1;
+    const reached = Math.abs(scrollY) + viewHeight;
+    const isAtEnd = reached >= pageHeight - 1;
     const isOver = monotonicNow() >= deadline;
     const isDone =
-      seen >= pictureLimit(pageHeight, { start, options }) || stuck >= STUCK_STEPS || (isAtEnd && steps === 0);
-    if (isDone || isOver) return { steps, seen, isLate: isOver && !isAtEnd };
+      reached >= pictureLimit(pageHeight, { start, options }) || stuck >= STUCK_STEPS || (isAtEnd && steps === 0);
+    if (isDone || isOver) return { steps, seen: reached, isLate: isOver && !isAtEnd };
     if (isAtEnd) {
       const mostMs = Math.min(END_WAIT_MS, Math.max(0, deadline - monotonicNow()));
       await waitForReaction(timed, since, { mostMs });
       const grown = (await page.call('scroll.measure')).pageHeight;
-      if (grown <= pageHeight + 1) return { steps, seen, isLate: false };
+      if (grown <= pageHeight + 1) return { steps, seen: reached, isLate: false };
     }
     since = performance.now();
     await stepTo(timed, page, { to: at.top < 0 ? scrollY - step : scrollY + step, options });
@@ -246,15 +246,15 @@ function pictureLimit(pageHeight: number, { start, options }: Omit<ScrollPlan, '
  * @param format the one whose limits apply
  */
 export async function arrangeFullPage(
-  order: PictureOrder,
+  task: PictureTask,
   scroll: ScrollReport,
   format: ImageFormat,
 ): Promise<ArrangedRegion> {
-  const { page } = order;
-  const { fullWidth, maxHeight, fullPageAlgorithm: algorithm } = order.options;
+  const { page } = task;
+  const { fullWidth, maxHeight, fullPageAlgorithm: algorithm } = task.options;
   const bySections = algorithm === 'by_sections';
   await page.call('scrollers.expandAgain');
-  const region = await fitRegion(order, format, async () => {
+  const region = await fitRegion(task, format, async () => {
     const measured = await measurePage(page);
     const { left, right } = fullWidth ? pageColumns(measured) : measured.view;
     const height = capturedHeight(scroll, measured.pageHeight, maxHeight);
@@ -266,7 +266,7 @@ export async function arrangeFullPage(
   const arrangement = bySections
     ? { keep: 'page' as const, down: Math.max(0, bottom - viewHeight) }
     : { keep: 'view' as const, down: 0 };
-  const { apart, isAll } = await arrangeParts(order, region, arrangement);
+  const { apart, isAll } = await arrangeParts(task, region, arrangement);
   const hidesPart = (await page.call('transformedContent.hidesPart')) || (await page.call('scrollers.hidesContent'));
   const lacksContent = !isAll || hidesPart || scroll.lacksContent;
   const isShorter = bottom - top < pageHeight - 0.5;
@@ -289,33 +289,33 @@ type Keep = 'page' | 'view' | 'none';
  * @returns `isAll` is false if the page lacks more than that
  */
 export async function arrangeParts(
-  order: PictureOrder,
+  task: PictureTask,
   { page: { scrollY: home }, box }: Region,
   arrangement: { keep: Keep; down: number },
 ) {
-  const { page, debug } = order;
+  const { page, debug } = task;
   await page.call('looks.keepMissing');
   await page.call('pin.place', { first: true, ...arrangement });
   debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
   const { pageRanges, isAll } = await page.call('virtualized.missingRanges');
   const ranges = pageRanges.filter(({ top, bottom }) => bottom > box.top && top < box.bottom);
-  const show = (at: number) => showAt(order, arrangement.keep, { pictureHeight: box.bottom, at });
+  const show = (at: number) => showAt(task, arrangement.keep, { pictureHeight: box.bottom, at });
   return { apart: ranges.length === 0 ? undefined : { ranges, home, showAt: show }, isAll };
 }
 
 /** Lets the page load its content for this scroll position, and stops it again. */
 async function showAt(
-  order: PictureOrder,
+  task: PictureTask,
   keep: Keep,
   { pictureHeight, at: top }: { pictureHeight: number; at: number },
 ): Promise<void> {
-  const { page, session, options, debug } = order;
+  const { page, session, options, debug } = task;
   await page.call('pin.release');
   await resumePage(session);
   const since = performance.now();
   await page.call('virtualized.scrollListsTo', top);
   await page.call('scroll.step', { to: top });
-  await waitForReaction(order, since, { ms: SHOWN_MS });
+  await waitForReaction(task, since, { ms: SHOWN_MS });
   // A script that throttles its scroll handler starts transitions late, which would be captured half-way.
   await page.call('frames.endMotion');
   await stopPage(session, options);

@@ -16,7 +16,7 @@ export interface ShotPlace extends ElementBox {
 type Rectangle = ElementBox;
 
 /** The used parts of a picture's inputs. */
-interface MaskOrder {
+interface MaskTask {
   page: Pick<BoundedPage, 'call'>;
   options: Pick<CaptureOptions, 'mask' | 'maskColor' | 'view'>;
 }
@@ -32,7 +32,7 @@ export function isMasked({ options }: { options: Pick<CaptureOptions, 'mask'> })
  * @returns the shot as PNG; the given one if there is nothing to paint
  * @throws CaptureError `invalid_request` for too many boxes, and those of BoundedPage
  */
-export async function paintMask({ page, options }: MaskOrder, png: Buffer, place?: ShotPlace): Promise<Buffer> {
+export async function paintMask({ page, options }: MaskTask, png: Buffer, place?: ShotPlace): Promise<Buffer> {
   const { boxes, view } = await page.call('mask.boxes', options.mask, place ?? null, MASK_MAX_BOXES);
   if (boxes.length > MASK_MAX_BOXES) throw tooMany();
   if (boxes.length === 0) return png;

@@ -4,7 +4,7 @@ import type { View } from '../../contract/capture-request.js';
 import { monotonicNow } from '../deadlines.js';
 import { encodingOf } from '../encode/encode.js';
 import type { PicturePlace } from '../in-page/paper-pictures.js';
-import { DENSITY_MIN, fitRegion, measurePage, type PictureOrder, setDensity, takeRegion } from './region-picture.js';
+import { DENSITY_MIN, fitRegion, measurePage, type PictureTask, setDensity, takeRegion } from './region-picture.js';
 
 /** The density of common printers, 300 px per inch. */
 const PRINT_DENSITY = 300 / 96;
@@ -18,8 +18,8 @@ const QUALITY = 90;
  * Takes the pictures with the page laid out in this view, as on paper, and shows them in place of the elements. What there is no time or
  * room for is printed as the browser prints it.
  */
-export async function showPictures(order: PictureOrder, view: View, options: { backgrounds: boolean }): Promise<void> {
-  const { page, deadline } = order;
+export async function showPictures(task: PictureTask, view: View, options: { backgrounds: boolean }): Promise<void> {
+  const { page, deadline } = task;
   const count = await page.call('paperPictures.find', options);
   if (count === 0) return;
   const until = Math.min(monotonicNow() + ALL_MS, monotonicNow() + (deadline - monotonicNow()) / 2);
@@ -30,7 +30,7 @@ export async function showPictures(order: PictureOrder, view: View, options: { b
     await page.call('undo.begin');
     const place = await page.call('paperPictures.isolate', index);
     if (place !== null) {
-      const picture = await takeOne(order, view, place);
+      const picture = await takeOne(task, view, place);
       pictures[index] = picture;
       left -= picture.pixels;
     }
@@ -39,18 +39,18 @@ export async function showPictures(order: PictureOrder, view: View, options: { b
   }
   for (const [index, picture] of pictures.entries())
     if (picture !== undefined) await page.call('paperPictures.show', index, picture.content, picture.density);
-  await setDensity(page, order.options.view);
+  await setDensity(page, task.options.view);
 }
 
-async function takeOne(order: PictureOrder, view: View, { box, density: maxDensity, isTransparent }: PicturePlace) {
-  const { page } = order;
+async function takeOne(task: PictureTask, view: View, { box, density: maxDensity, isTransparent }: PicturePlace) {
+  const { page } = task;
   const area = (box.right - box.left) * (box.bottom - box.top);
   const wanted = Math.min(PRINT_DENSITY, Math.max(1, maxDensity ?? PRINT_DENSITY), Math.sqrt(PICTURE_PIXELS / area));
   const density = Math.max(DENSITY_MIN, Math.floor(wanted * 100) / 100);
   const color = isTransparent ? { color: { r: 0, g: 0, b: 0, a: 0 } } : {};
   await page.send('Emulation.setDefaultBackgroundColorOverride', color);
-  const { arranged: _arranged, onShot: _onShot, ...plain } = order;
-  const own = { ...plain, options: { ...order.options, view: { ...view, deviceScaleFactor: density } } };
+  const { arranged: _arranged, onShot: _onShot, ...plain } = task;
+  const own = { ...plain, options: { ...task.options, view: { ...view, deviceScaleFactor: density } } };
   const format = isTransparent ? 'png' : 'jpeg';
   const region = await fitRegion(own, format, async () => ({ page: await measurePage(page), box }), true);
   const encoding = { ...encodingOf(own.options, format), quality: QUALITY, transparent: isTransparent };

@@ -21,7 +21,7 @@ import {
   diagnosticsOf,
   MEASURE_SCALE,
   type Picture,
-  type PictureOrder,
+  type PictureTask,
   setDensity,
   takeRows,
 } from './region-picture.js';
@@ -33,25 +33,25 @@ const NO_FRAME_MS = 100;
  * Makes one of three kinds of PDF (decisions.md, PDF): printed on pages of the view's size, printed on one continuous page,
  * or made of the whole page's rendered pixels. A page that cannot be printed faithfully on one page is made of pixels too.
  */
-export async function takePdf(order: PictureOrder, scroll: ScrollReport): Promise<Picture> {
-  order.pdfs.prepare();
-  const { page, session, options, deadline } = order;
+export async function takePdf(task: PictureTask, scroll: ScrollReport): Promise<Picture> {
+  task.pdfs.prepare();
+  const { page, session, options, deadline } = task;
   const { view, fullPage, fullPageAlgorithm, maxHeight } = options;
-  if (fullPage && fullPageAlgorithm === 'by_sections') return packPixels(order, scroll);
+  if (fullPage && fullPageAlgorithm === 'by_sections') return packPixels(task, scroll);
   await setDensity(page, view);
   await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: 'screen' }));
   await page.call('print.overridePageRules');
   await page.call('scrollers.expandAgain');
-  await showPictures(order, view, { backgrounds: true });
+  await showPictures(task, view, { backgrounds: true });
   const { pageHeight } = await page.call('scroll.measure');
   const lacks = scroll.lacksContent || (await page.call('scrollers.hidesContent')) || (await lacksOnPaper(page));
   const height = capturedHeight(scroll, pageHeight, maxHeight);
   const fits = height <= PDF_PAGE_MAX_PX;
   const paperHeight = !fullPage ? view.height : fits ? height : PDF_PAGE_MAX_PX;
   if (!fullPage) await page.call('print.placePinned', height);
-  else if (!(await prepareForPaper(order, { pageHeight, height, paperHeight }))) {
+  else if (!(await prepareForPaper(task, { pageHeight, height, paperHeight }))) {
     await page.call('print.restoreStyles');
-    return packPixels({ ...order, options: { ...options, fullPageAlgorithm: 'by_sections' } }, scroll);
+    return packPixels({ ...task, options: { ...options, fullPageAlgorithm: 'by_sections' } }, scroll);
   }
   if (height < pageHeight || (fullPage && fits)) await page.call('print.fixPageHeight', height);
   const content = await printStream(page, {
@@ -59,7 +59,7 @@ export async function takePdf(order: PictureOrder, scroll: ScrollReport): Promis
     paperHeight: paperHeight / CSS_PX_PER_INCH,
     pageRanges: fullPage && fits ? '1' : '',
   });
-  return printedPicture(order, await edit(order, content, {}), {
+  return printedPicture(task, await edit(task, content, {}), {
     pageHeight,
     stoppedReason: !fullPage && pageHeight <= view.height ? 'viewport' : scroll.stoppedReason,
     truncated: lacks || height < pageHeight - 0.5 || scroll.stoppedReason !== 'end_of_page',
@@ -68,18 +68,14 @@ export async function takePdf(order: PictureOrder, scroll: ScrollReport): Promis
 }
 
 /** Edits a PDF of the browser within the time limit, large ones one at a time. */
-function edit(
-  { pdfs, encodes, deadline, deadlines }: PictureOrder,
-  content: Buffer,
-  edits: PdfEdits,
-): Promise<PdfFile> {
+function edit({ pdfs, encodes, deadline, deadlines }: PictureTask, content: Buffer, edits: PdfEdits): Promise<PdfFile> {
   const limits = { timeoutMs: Math.max(1, deadline - monotonicNow()), signal: deadlines.signal };
   return encodes.run(content.length, () => pdfs.edit(content, edits, limits));
 }
 
 /** The picture of a PDF that the browser has printed. */
 function printedPicture(
-  { options, begun }: PictureOrder,
+  { options, begun }: PictureTask,
   { pages, ...file }: PdfFile,
   printed: { pageHeight: number; stoppedReason: StoppedReason; truncated: boolean } & Pick<
     Picture,
@@ -108,7 +104,7 @@ function printedPicture(
  * @returns whether the page looks the same on paper as in the view
  */
 async function prepareForPaper(
-  { page, options: { view } }: PictureOrder,
+  { page, options: { view } }: PictureTask,
   { pageHeight, height, paperHeight }: { pageHeight: number; height: number; paperHeight: number },
 ): Promise<boolean> {
   const onPaper = async <Result>(look: () => Promise<Result>): Promise<Result> => {
@@ -126,18 +122,18 @@ async function prepareForPaper(
   return await onPaper(() => page.call('print.hasSameLayout', pageHeight));
 }
 
-async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Picture> {
-  const { page, session, begun, encodes } = order;
-  await using store = await SectionStore.open(session.temporaryDir, false, order.debug);
-  const { region, apart, lacks, ...reason } = await arrangeFullPage(order, scroll, 'png');
-  const taken = await takeRows(order, region, { store, apart });
+async function packPixels(task: PictureTask, scroll: ScrollReport): Promise<Picture> {
+  const { page, session, begun, encodes } = task;
+  await using store = await SectionStore.open(session.temporaryDir, false, task.debug);
+  const { region, apart, lacks, ...reason } = await arrangeFullPage(task, scroll, 'png');
+  const taken = await takeRows(task, region, { store, apart });
   const names = await page.call('print.documentNames');
   const strips = await store.strips();
   const shot = performance.now();
   const content = await encodes.run(strips.width * strips.height, () =>
     pixelPdf(strips, { density: region.density, ...names }),
   );
-  const { pages, ...file } = await edit(order, content, {});
+  const { pages, ...file } = await edit(task, content, {});
   return {
     ...file,
     ...lacks,
@@ -247,17 +243,17 @@ export function isPrinted({ format, pdf, fullPage, fullPageAlgorithm }: CaptureO
  * @throws CaptureError `invalid_request` for page ranges beyond the document, margins that leave no room, and templates that
  * cannot be printed; `render_timeout`
  */
-export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise<Picture> {
-  const { page, deadline } = order;
-  order.pdfs.prepare();
+export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<Picture> {
+  const { page, deadline } = task;
+  task.pdfs.prepare();
   const leftMs = deadline - monotonicNow();
-  await setDensity(page, order.options.view);
+  await setDensity(page, task.options.view);
   const lacks = await lacksOnPaper(page);
   const { pageHeight } = await page.call('scroll.measure');
   const sheet = sheetOf(pdf, await page.call('print.ownPage'));
-  const fit = pdf.fitWidth ? await fitWidth(order, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
+  const fit = pdf.fitWidth ? await fitWidth(task, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
   if (!pdf.fitWidth) await page.call('print.keepWidth');
-  await showPictures(order, onSheet(order, sheet, fit), { backgrounds: pdf.printBackground });
+  await showPictures(task, onSheet(task, sheet, fit), { backgrounds: pdf.printBackground });
   const edits = documentEdits(pdf.place === undefined ? pdf : {}, await page.call('print.documentNames'));
   await page.call('print.keepHeadings');
   const print: Print = (paper) =>
@@ -269,12 +265,12 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   const { targets, references } = await page.call('pageNumbers.findTargets', pdf.place ?? { before: 0, pages: {} });
   const { printed, paper, isUnsettled } =
     pdf.singlePage === true
-      ? { ...(await printOnOne(order, bare, { sheet, fit, print })), isUnsettled: false }
-      : { ...(await printNumbered(order, bare, { print, targets })), paper: pdf.paper };
+      ? { ...(await printOnOne(task, bare, { sheet, fit, print })), isUnsettled: false }
+      : { ...(await printNumbered(task, bare, { print, targets })), paper: pdf.paper };
   const file =
     pdf.headers === undefined
-      ? await edit(order, printed, { ...edits, describe: pdf.place !== undefined })
-      : await addHeaders(order, { ...pdf, paper }, { printed, print, edits });
+      ? await edit(task, printed, { ...edits, describe: pdf.place !== undefined })
+      : await addHeaders(task, { ...pdf, paper }, { printed, print, edits });
   const { fitted } = fit;
   const found = {
     pageHeight,
@@ -285,7 +281,7 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   } as const;
   const { description, ...rest } = file;
   return {
-    ...printedPicture(order, rest, fitted === undefined ? found : { ...found, fitted }),
+    ...printedPicture(task, rest, fitted === undefined ? found : { ...found, fitted }),
     ...(description === undefined
       ? {}
       : { part: { ...description, margin: sheet.margins, isNumbered: targets.length > 0, references } }),
@@ -305,15 +301,15 @@ export const PAGE_NUMBERS_UNSETTLED = {
 
 /** Prints a document with the numbers of the pages that it refers to. */
 async function printNumbered(
-  order: PictureOrder,
+  task: PictureTask,
   pdf: PdfOption,
   { print, targets }: { print: Print; targets: string[] },
 ): Promise<{ printed: Buffer; isUnsettled: boolean }> {
-  const { page } = order;
+  const { page } = task;
   if (targets.length === 0) return { printed: await print(pdf), isUnsettled: false };
   for (let again = 0; ; again++) {
     const whole = await print({ ...pdf, pageRanges: null });
-    const { content, targetPages = [] } = await edit(order, whole, { targets });
+    const { content, targetPages = [] } = await edit(task, whole, { targets });
     const isUnsettled = await page.call('pageNumbers.showPages', targetPages);
     if (!isUnsettled || again === NUMBERINGS_MAX)
       return { printed: pdf.pageRanges === null ? content : await print(pdf), isUnsettled };
@@ -324,18 +320,18 @@ const HEADERS_MAX_BYTES = 96 * 1024 * 1024;
 
 /** Prints the headers and footers of each kind of page on empty pages, and draws these over the document's. */
 async function addHeaders(
-  order: PictureOrder,
+  task: PictureTask,
   pdf: PdfOption,
   { printed, print, edits }: { printed: Buffer; print: Print; edits: PdfEdits },
 ): Promise<PdfFile> {
-  const { content, pages: count } = await edit(order, printed, {});
-  const { page } = order;
+  const { content, pages: count } = await edit(task, printed, {});
+  const { page } = task;
   const plain = { ...pdf, outline: false, tagged: false };
   const overlays: Overlay[] = [];
   await page.call('print.hideContent', true);
   const numbers = printedPages(pdf.pageRanges, count);
   const isPart = pdf.pageRanges !== null && pdf.headers?.some(({ pages }) => /last/i.test(pages)) === true;
-  const pages = isPart ? (await edit(order, await print({ ...plain, pageRanges: null }), {})).pages : count;
+  const pages = isPart ? (await edit(task, await print({ ...plain, pageRanges: null }), {})).pages : count;
   let bytes = 0;
   for (const { places, ...templates } of pagesAlike(pdf, { printed: numbers, pages })) {
     const pageRanges = rangesOf(places.map((place) => numbers[place] ?? 0));
@@ -346,7 +342,7 @@ async function addHeaders(
     overlays.push({ content: drawn, places });
   }
   await page.call('print.hideContent', false);
-  return await edit(order, content, { ...edits, overlays });
+  return await edit(task, content, { ...edits, overlays });
 }
 
 /** The edits for the fields of a document. Its metadata are those of the page by default. */
@@ -380,14 +376,14 @@ const MORE_ROOM = 1.1;
  * @throws CaptureError `invalid_request` for a document that is too high
  */
 async function printOnOne(
-  order: PictureOrder,
+  task: PictureTask,
   pdf: PdfOption,
   { sheet, fit, print }: { sheet: Sheet; fit: Awaited<ReturnType<typeof fitWidth>>; print: Print },
 ): Promise<{ printed: Buffer; paper: PdfOption['paper'] }> {
-  const { page, options } = order;
+  const { page, options } = task;
   const scale = fit.fitted?.scale ?? fit.scale;
   await page.call('print.ignoreBreaks');
-  await layOut(order, (sheet.contentWidth * CSS_PX_PER_INCH) / scale);
+  await layOut(task, (sheet.contentWidth * CSS_PX_PER_INCH) / scale);
   const { pageHeight } = await page.call('scroll.measure');
   await setDensity(page, options.view);
   const { top, bottom } = pdf.margin;
@@ -396,7 +392,7 @@ async function printOnOne(
     const height = ((pageHeight * scale) / CSS_PX_PER_INCH) * room + top + bottom + 1 / 72;
     if (height > PDF_PAPER_INCHES.max) break;
     const paper = { ...pdf.paper, height: Math.max(height, PDF_PAPER_INCHES.min) };
-    const { content, pages } = await edit(order, await print({ ...pdf, paper }), {});
+    const { content, pages } = await edit(task, await print({ ...pdf, paper }), {});
     if (pages <= 1) return { printed: content, paper };
   }
   throw refusedField(
@@ -490,21 +486,21 @@ const SAME_FACTOR = 0.9;
  * paper best; `fitted` is the resulting scale.
  */
 async function fitWidth(
-  order: PictureOrder,
+  task: PictureTask,
   { scale, sheet }: { scale: number; sheet: Sheet },
 ): Promise<{ scale: number } & Pick<Picture, 'fitted'>> {
   if (!isOnPaper(sheet)) return { scale };
   const paper = (sheet.contentWidth * CSS_PX_PER_INCH) / scale;
   const widest = (paper * scale * CHROMIUM_SHRINK_MAX) / PDF_SCALE.min;
   let width = paper;
-  let content = await contentWidth(order, width);
+  let content = await contentWidth(task, width);
   const first = content / paper;
   for (let measures = 1; measures < MEASURES_MAX && content > width * TOLERANCE && width < widest; measures++) {
     width = Math.min(content, widest);
-    content = await contentWidth(order, width);
+    content = await contentWidth(task, width);
   }
-  const { view } = order.options;
-  await setDensity(order.page, view);
+  const { view } = task.options;
+  await setDensity(task.page, view);
   if (width === paper && sheet.shrink <= TOLERANCE) return { scale };
   const neverFits = width > paper && content / width > first * SAME_FACTOR;
   const shrink = neverFits ? Math.min(first, CHROMIUM_SHRINK_MAX) : width / paper;
@@ -520,13 +516,13 @@ function isOnPaper({ contentWidth }: Sheet): boolean {
 }
 
 /** The view with the width, in CSS px, at which the page is laid out on paper. */
-function onSheet({ options }: PictureOrder, sheet: Sheet, fit: Awaited<ReturnType<typeof fitWidth>>): View {
+function onSheet({ options }: PictureTask, sheet: Sheet, fit: Awaited<ReturnType<typeof fitWidth>>): View {
   const width = Math.round((sheet.contentWidth * CSS_PX_PER_INCH) / (fit.fitted?.scale ?? fit.scale));
   return isOnPaper(sheet) && width > 0 ? { ...options.view, width, isMobile: false } : options.view;
 }
 
 /** Lays the page out at this width, in CSS px, as on paper. */
-async function layOut({ page, options }: PictureOrder, width: number): Promise<void> {
+async function layOut({ page, options }: PictureTask, width: number): Promise<void> {
   await setDensity(
     page,
     { ...options.view, width: Math.max(1, Math.round(width)), isMobile: false },
@@ -535,9 +531,9 @@ async function layOut({ page, options }: PictureOrder, width: number): Promise<v
 }
 
 /** The content's width in CSS px, with the page laid out at this width as on paper. */
-async function contentWidth(order: PictureOrder, width: number): Promise<number> {
-  await layOut(order, width);
-  return await order.page.call('print.contentWidth');
+async function contentWidth(task: PictureTask, width: number): Promise<number> {
+  await layOut(task, width);
+  return await task.page.call('print.contentWidth');
 }
 
 /** The layout of a page on paper, in inches. */

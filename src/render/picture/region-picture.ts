@@ -65,7 +65,7 @@ export interface PdfPart extends PdfDescription {
 }
 
 /** The inputs for every kind of picture. */
-export interface PictureOrder extends TimedPage {
+export interface PictureTask extends TimedPage {
   options: CaptureOptions;
   page: BoundedPage;
   /** The time limit, ms by `monotonicNow`. Captures of long pages stop early enough to be encoded. */
@@ -252,7 +252,7 @@ export interface Region {
 }
 
 /** A part of the view, which fits any format. */
-export function regionInView({ options: { view } }: PictureOrder, page: MeasuredPage, box: ElementBox): Region {
+export function regionInView({ options: { view } }: PictureTask, page: MeasuredPage, box: ElementBox): Region {
   return { page, box, density: view.deviceScaleFactor, limited: false, isCut: false };
 }
 
@@ -263,7 +263,7 @@ export function regionInView({ options: { view } }: PictureOrder, page: Measured
  * @param isWhole whether pixels that the region has only a part of belong to it, as for elements
  */
 export async function fitRegion(
-  { page, options: { view } }: PictureOrder,
+  { page, options: { view } }: PictureTask,
   format: ImageFormat,
   find: () => Promise<Pick<Region, 'page' | 'box'>>,
   isWhole = false,
@@ -328,38 +328,38 @@ export interface ArrangedRegion extends RegionReason {
  * @throws CaptureError `render_timeout`, `render_crashed`
  */
 export async function takeRegion(
-  order: PictureOrder,
+  task: PictureTask,
   { region, apart, lacks, ...reason }: ArrangedRegion,
   { encoding, mostPixels = BAND_PIXELS }: { encoding: Encoding; mostPixels?: number },
 ): Promise<Picture> {
-  await order.arranged?.(region.box);
-  const shown = apart === undefined ? await order.page.call('pin.reveal', region.box, drawnAt(region)) : null;
+  await task.arranged?.(region.box);
+  const shown = apart === undefined ? await task.page.call('pin.reveal', region.box, drawnAt(region)) : null;
   if (shown !== null && isInView(region, { visible: shown.visible, mostPixels })) {
     const part = partOf(region, region.box, shown);
     // The browser's PNG of a long page takes longer than its fast one and sharp's together.
     const final = encoding.format === 'jpeg' && part.inner === null ? finalShot(encoding) : null;
-    const shot = await takeShot(order, final, part);
+    const shot = await takeShot(task, final, part);
     const sized = Buffer.isBuffer(shot) ? shot : { ...shot, ...sizeOf(region) };
     return {
-      ...(await encodeShots(order, sized, encoding)),
+      ...(await encodeShots(task, sized, encoding)),
       diagnostics: diagnosticsOf(region, { count: 1, whole: true }, reason),
       ...lacks,
     };
   }
-  await using store = await SectionStore.open(order.session.temporaryDir, encoding.transparent, order.debug);
-  const taken = await takeRows(order, region, { store, apart, mostPixels });
+  await using store = await SectionStore.open(task.session.temporaryDir, encoding.transparent, task.debug);
+  const taken = await takeRows(task, region, { store, apart, mostPixels });
   return {
-    ...(await encodeShots(order, await store.strips(), encoding)),
+    ...(await encodeShots(task, await store.strips(), encoding)),
     diagnostics: diagnosticsOf(region, taken, reason),
     ...lacks,
   };
 }
 
 /** One shot, of the view by default. If possible, the browser encodes it in the requested format, and the result is a buffer. */
-export async function takeShot(order: PictureOrder, final: Shot | null, part?: ShotPart): Promise<Buffer | Strips> {
-  if (final !== null && !isMasked(order)) return await captureShot(order.page, final, part?.clip);
-  const content = await finished(order, await captureShot(order.page, FAST, part?.clip), part);
-  order.debug?.picture(content);
+export async function takeShot(task: PictureTask, final: Shot | null, part?: ShotPart): Promise<Buffer | Strips> {
+  if (final !== null && !isMasked(task)) return await captureShot(task.page, final, part?.clip);
+  const content = await finished(task, await captureShot(task.page, FAST, part?.clip), part);
+  task.debug?.picture(content);
   return { pngs: [content], ...pngSize(content) };
 }
 
@@ -373,14 +373,14 @@ interface ShotPart {
 }
 
 /** Paints the mask over a lossless shot, and cuts it to its part. */
-async function finished(order: PictureOrder, png: Buffer, part?: ShotPart): Promise<Buffer> {
-  const masked = isMasked(order) ? await paintMask(order, png, part?.place) : png;
+async function finished(task: PictureTask, png: Buffer, part?: ShotPart): Promise<Buffer> {
+  const masked = isMasked(task) ? await paintMask(task, png, part?.place) : png;
   return part === undefined || part.inner === null ? masked : await cropped(masked, part.inner);
 }
 
 /** Encodes what was captured. */
 export async function encodeShots(
-  { encodes, begun, onShot, deadlines }: PictureOrder,
+  { encodes, begun, onShot, deadlines }: PictureTask,
   shots: Buffer | Strips,
   encoding: Encoding,
 ): Promise<Omit<Picture, 'diagnostics'>> {
@@ -408,14 +408,14 @@ interface RowsTaken {
 
 /** Captures the rows of a region into the store. */
 export async function takeRows(
-  order: PictureOrder,
+  task: PictureTask,
   region: Region,
   target: { store: SectionStore; apart?: RangesApart | undefined; mostPixels?: number },
 ): Promise<RowsTaken> {
   const { store, apart, mostPixels = BAND_PIXELS } = target;
   const { left, right, top, bottom } = region.box;
   const { density } = region;
-  const lastStart = order.deadline - BAND_MS - (right - left) * (bottom - top) * density ** 2 * ENCODE_MS_PER_PIXEL;
+  const lastStart = task.deadline - BAND_MS - (right - left) * (bottom - top) * density ** 2 * ENCODE_MS_PER_PIXEL;
   let count = 0;
   let y = top;
   const isTime = () => count === 0 || monotonicNow() <= lastStart;
@@ -426,7 +426,7 @@ export async function takeRows(
       shownAt = at;
     }
     while (y < end - ROUNDING && isTime()) {
-      const band = await takeBand(order, region, { from: y, to: end, mostPixels });
+      const band = await takeBand(task, region, { from: y, to: end, mostPixels });
       store.add(band.png, Math.min(Math.round(band.end * density) - Math.round(y * density), pngSize(band.png).height));
       count++;
       y = band.end;
@@ -448,7 +448,7 @@ function stretchesOf({ box, density }: Region, apart?: RangesApart): { end: numb
 
 /** Captures as many rows as one view shows, in as many shots as the columns need. */
 async function takeBand(
-  order: PictureOrder,
+  task: PictureTask,
   region: Region,
   { from, to, mostPixels }: { from: number; to: number; mostPixels: number },
 ) {
@@ -456,13 +456,13 @@ async function takeBand(
   const shots: Buffer[] = [];
   let end = to;
   for (let x = left; x < right - ROUNDING; ) {
-    const shown = await order.page.call('pin.reveal', { left: x, right, top: from, bottom: end }, drawnAt(region));
+    const shown = await task.page.call('pin.reveal', { left: x, right, top: from, bottom: end }, drawnAt(region));
     if (shots.length === 0) end = bandEnd(region, { from, to, mostPixels, visible: shown.visible });
     const edge = Math.min(right, wholePixels(shown.visible.right, region.density));
     // A page that cannot be scrolled there shows nothing of it.
     const next = edge > x + ROUNDING ? edge : right;
     const part = partOf(region, { left: x, right: next, top: from, bottom: end }, shown);
-    shots.push(await finished(order, await captureShot(order.page, FAST, part.clip), part));
+    shots.push(await finished(task, await captureShot(task.page, FAST, part.clip), part));
     x = next;
   }
   return { png: await joinedAcross(shots), end };

@@ -32,7 +32,7 @@ import {
   fitRegion,
   measurePage,
   type Picture,
-  type PictureOrder,
+  type PictureTask,
   regionInView,
   setDensity,
   takeRegion,
@@ -303,7 +303,7 @@ function naming(error: unknown, name: string | null): unknown {
   });
 }
 
-interface PictureInputs extends Pick<PictureOrder, 'deadline' | 'encodes' | 'pdfs' | 'arranged' | 'index' | 'onShot'> {
+interface PictureInputs extends Pick<PictureTask, 'deadline' | 'encodes' | 'pdfs' | 'arranged' | 'index' | 'onShot'> {
   /** The result of scrollThrough; null if the page was not scrolled through. */
   scroll: ScrollReport | null;
   /** For animated pictures. */
@@ -325,11 +325,11 @@ export async function takePicture(
   if (animate !== null && animation !== undefined) return takeAnimation(timed, options, { ...animation, animate });
   const { deadline } = inputs;
   const page = boundedPage(timed.session, deadline);
-  const order: PictureOrder = { ...timed, ...inputs, options, page, begun: performance.now() };
+  const task: PictureTask = { ...timed, ...inputs, options, page, begun: performance.now() };
   const { format, selector, clip, omitBackground } = options;
-  if (options.document === 'html') return takeMarkup(order);
-  if (format === 'pdf' && options.pdf !== null) return takePagedPdf(order, options.pdf);
-  if (format === 'pdf' && scroll !== null) return takePdf(order, scroll);
+  if (options.document === 'html') return takeMarkup(task);
+  if (format === 'pdf' && options.pdf !== null) return takePagedPdf(task, options.pdf);
+  if (format === 'pdf' && scroll !== null) return takePdf(task, scroll);
   if (!isImageFormat(format))
     throw new Error('A PDF needs a page that was scrolled through, and an animation is no single picture.');
   const encoding = encodingOf(options, format);
@@ -337,12 +337,12 @@ export async function takePicture(
   if (omitBackground)
     await page.send('Emulation.setDefaultBackgroundColorOverride', { color: { r: 0, g: 0, b: 0, a: 0 } });
   let arranged: ArrangedRegion;
-  if (selector !== null) arranged = await arrangeElement(order, selector, format);
-  else if (clip !== null) arranged = await arrangeClip(order, { clip, isScrolled: scroll !== null, format });
-  else if (scroll !== null && options.fullPage) arranged = await arrangeFullPage(order, scroll, format);
+  if (selector !== null) arranged = await arrangeElement(task, selector, format);
+  else if (clip !== null) arranged = await arrangeClip(task, { clip, isScrolled: scroll !== null, format });
+  else if (scroll !== null && options.fullPage) arranged = await arrangeFullPage(task, scroll, format);
   // A mask is painted on raw pixels, which need much memory.
-  else return await takeView(order, encoding, isMasked(order) ? BAND_PIXELS : SHOT_MAX_PIXELS);
-  return await takeRegion(order, arranged, { encoding });
+  else return await takeView(task, encoding, isMasked(task) ? BAND_PIXELS : SHOT_MAX_PIXELS);
+  return await takeRegion(task, arranged, { encoding });
 }
 
 /**
@@ -350,32 +350,32 @@ export async function takePicture(
  * @param mostPixels the maximum number of pixels of one capture
  */
 export async function takeView(
-  requested: PictureOrder,
+  requested: PictureTask,
   encoding: Encoding,
   mostPixels = SHOT_MAX_PIXELS,
 ): Promise<Picture> {
   const { page, options } = requested;
   const { density } = fitDensity(options.view, options.view.deviceScaleFactor, encoding.format);
   const view = { ...options.view, deviceScaleFactor: density };
-  const order = { ...requested, options: { ...options, view } };
+  const task = { ...requested, options: { ...options, view } };
   // Otherwise Chromium changes the density for each capture and back, which computes all styles twice (bytedance/UI-TARS-desktop#551).
   await setDensity(page, view, { scale: density });
   if (view.width * view.height * density ** 2 > mostPixels) {
     const measured = await measurePage(page);
     const { scrollX: left, scrollY: top, view: shown } = measured;
     const box = { left, right: left + shown.right - shown.left, top, bottom: top + shown.height };
-    const region = regionInView(order, measured, box);
+    const region = regionInView(task, measured, box);
     const arranged = { region, algorithm: 'native', stoppedReason: 'viewport', truncated: false } as const;
     // A phone that shows a whole desktop page places its fixed elements elsewhere in captures beyond the view.
     if (measured.zoom === 1) {
-      const picture = await takeRegion(order, arranged, { encoding, mostPixels });
+      const picture = await takeRegion(task, arranged, { encoding, mostPixels });
       return { ...picture, diagnostics: { ...picture.diagnostics, sections: 1 } };
     }
   }
-  await order.arranged?.(null);
-  const [shot, metrics] = await Promise.all([takeShot(order, finalShot(encoding)), page.send('Page.getLayoutMetrics')]);
+  await task.arranged?.(null);
+  const [shot, metrics] = await Promise.all([takeShot(task, finalShot(encoding)), page.send('Page.getLayoutMetrics')]);
   return {
-    ...(await encodeShots(order, shot, encoding)),
+    ...(await encodeShots(task, shot, encoding)),
     diagnostics: {
       algorithm: 'native',
       sections: 1,
@@ -392,13 +392,13 @@ export async function takeView(
  * @throws CaptureError `render_incomplete` when the page has no content there
  */
 async function arrangeClip(
-  order: PictureOrder,
+  task: PictureTask,
   { clip, isScrolled, format }: { clip: ClipOption; isScrolled: boolean; format: ImageFormat },
 ): Promise<ArrangedRegion> {
-  const { page } = order;
+  const { page } = task;
   const [right, bottom] = [clip.x + clip.width, clip.y + clip.height];
   await page.call('scrollers.expandAgain');
-  const region = await fitRegion(order, format, async () => {
+  const region = await fitRegion(task, format, async () => {
     const measured = await measurePage(page);
     const { view, viewHeight, pageHeight } = measured;
     const width = Math.max(measured.right, view.right);
@@ -412,7 +412,7 @@ async function arrangeClip(
     return { page: measured, box };
   });
   const truncated = region.box.right < right - 0.5 || region.box.bottom < bottom - 0.5;
-  const apart = isScrolled ? (await arrangeParts(order, region, { keep: 'view', down: 0 })).apart : undefined;
+  const apart = isScrolled ? (await arrangeParts(task, region, { keep: 'view', down: 0 })).apart : undefined;
   return { region, apart, algorithm: 'native', stoppedReason: 'viewport', truncated };
 }
 
@@ -432,7 +432,7 @@ const PART_CHARS = 500_000;
  * Reads the text of the document.
  * @throws CaptureError `render_incomplete` for a document longer than DOCUMENT_MAX_CHARS; as BoundedPage
  */
-export async function readMarkup(page: PictureOrder['page']): Promise<Buffer> {
+export async function readMarkup(page: PictureTask['page']): Promise<Buffer> {
   const parts: string[] = [];
   for (let from = 0, part = ''; from === 0 || part !== ''; from += part.length) {
     part = await page.call('markup.part', from, PART_CHARS);
@@ -444,7 +444,7 @@ export async function readMarkup(page: PictureOrder['page']): Promise<Buffer> {
 }
 
 /** The text of the document in place of a picture. */
-async function takeMarkup({ page, options, begun }: PictureOrder): Promise<Picture> {
+async function takeMarkup({ page, options, begun }: PictureTask): Promise<Picture> {
   const content = await readMarkup(page);
   const { width, height, deviceScaleFactor } = options.view;
   return {

@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll } from 'vitest';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import { silentLog } from '../../../src/log.js';
-import { guardPage, type PageGuardParts } from '../../../src/render/guard/guard-page.js';
+import { guardPage, type PageGuardDeps } from '../../../src/render/guard/guard-page.js';
 import {
   builtInEngines,
   type Category,
@@ -81,7 +81,7 @@ interface VisitParts {
 /** A web, and a browser that reaches nothing else, for all tests of a file; closed after the last. */
 export async function guardedWeb() {
   const built = await builtForTests();
-  const parts: PageGuardParts = {
+  const parts: PageGuardDeps = {
     engines: builtInEngines(await readBuiltInRules(built)),
     listsOf: async (refusals) => refusals.map(() => 'built-in'),
     consentBundle: await readFile(new URL('consent-page.js', built), 'utf8'),
