@@ -4,7 +4,7 @@ import { parentPort, Worker, type WorkerOptions, workerData } from 'node:worker_
 import { CaptureError, type StoredError, toStoredError } from './contract/capture-error.js';
 import { isObject } from './contract/field-rules.js';
 
-export interface ThreadOrder {
+export interface ThreadRun {
   /** URL of the bundled thread. */
   file: URL;
   /** Plain data. Its bytes are moved to the thread where that is possible, so the caller must not use them any more. */
@@ -20,7 +20,7 @@ export interface ThreadOrder {
 type Answer<Value> = { value: Value } | { error: StoredError };
 
 /** @throws CaptureError of the task; the signal's reason; as `failed` */
-export async function runInThread<Value>({ file, task, memoryMb, ...order }: ThreadOrder): Promise<Value> {
+export async function runInThread<Value>({ file, task, memoryMb, ...order }: ThreadRun): Promise<Value> {
   order.signal.throwIfAborted();
   const transferList: ArrayBuffer[] = [];
   const worker = startThread(file, memoryMb, { workerData: withOwnBytes(task, transferList), transferList });
@@ -55,7 +55,7 @@ export class KeptThreads {
   }
 
   /** @throws CaptureError of the task; the signal's reason; as `failed` */
-  async run<Value>({ task, ...order }: Omit<ThreadOrder, 'file' | 'memoryMb'>): Promise<Value> {
+  async run<Value>({ task, ...order }: Omit<ThreadRun, 'file' | 'memoryMb'>): Promise<Value> {
     order.signal.throwIfAborted();
     const worker = this.#take() ?? this.#start();
     const transferList: ArrayBuffer[] = [];
@@ -112,7 +112,7 @@ function startThread(file: URL, memoryMb: number, options: WorkerOptions = {}): 
 
 async function nextAnswer<Value>(
   worker: Worker,
-  limits: Pick<ThreadOrder, 'signal' | 'timeoutMs' | 'failed'>,
+  limits: Pick<ThreadRun, 'signal' | 'timeoutMs' | 'failed'>,
 ): Promise<Answer<Value>> {
   const { signal, timeoutMs, failed } = limits;
   const stopping = new AbortController();

@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
 import { CaptureError } from '../contract/capture-error.js';
-import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';
+import type { ModelTiles, TileSelection } from '../contract/model-tiles.js';
 import { modelTiles } from '../render/encode/model-tiles.js';
 import { withoutBmp } from '../render/encode/whole-picture.js';
 import type { EncodeQueue } from '../render/memory.js';
@@ -33,20 +33,20 @@ export class ModelViews {
   /**
    * @throws CaptureError `invalid_request` (410 if the picture has been deleted, and as in modelTiles), `rate_limited` when too many wait
    */
-  async view(name: string, order: TileOrder): Promise<ModelTiles> {
+  async view(name: string, selection: TileSelection): Promise<ModelTiles> {
     if (this.#waiting >= WAITING_MAX) {
       const message = 'Too many pictures are being shown at the moment. Try again shortly.';
       throw new CaptureError({ code: 'rate_limited', message, retryAfterSeconds: 2 });
     }
     this.#waiting++;
-    const view = this.#last.then(() => this.#tiles(name, order));
+    const view = this.#last.then(() => this.#tiles(name, selection));
     this.#last = view.catch(() => undefined);
     return await view.finally(() => {
       this.#waiting--;
     });
   }
 
-  async #tiles(name: string, order: TileOrder): Promise<ModelTiles> {
+  async #tiles(name: string, selection: TileSelection): Promise<ModelTiles> {
     const artifact = await this.#deps.openPicture(name);
     if (artifact === null || artifact === 'deleted') throw pictureDeleted();
     if (artifact.bytes > VIEWED_MAX_BYTES) {
@@ -54,6 +54,6 @@ export class ModelViews {
       throw new CaptureError({ code: 'invalid_request', message });
     }
     const content = await withoutBmp(await buffer(await artifact.read()));
-    return await modelTiles(this.#deps.encodes, content, order);
+    return await modelTiles(this.#deps.encodes, content, selection);
   }
 }

@@ -9,11 +9,11 @@ import { gotenbergError } from '../contract/gotenberg-error.js';
 import { TIMEOUT_MS } from '../contract/limits.js';
 import type { PageFile, PageFilesOption } from '../contract/page-files.js';
 import type { Log } from '../log.js';
-import type { Rendering, RenderOrder } from '../render/capture.js';
+import type { Rendering, RenderTask } from '../render/capture.js';
 import type { FileContents } from '../render/guard/own-files.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../store/store.js';
 import type { AttemptTrace, Traces } from '../tracing/traces.js';
-import type { UploadOrder } from '../webhook/upload-picture.js';
+import type { UploadTask } from '../webhook/upload-picture.js';
 import { shouldRetry, type TimeLimit, timeLimit, toCaptureData } from './attempt.js';
 import type { Templates } from './templates.js';
 
@@ -40,11 +40,11 @@ export interface RunJobDeps {
     Pick<RetentionStore, 'keptArtifacts' | 'keepArtifact'>;
   artifacts: Pick<Artifacts, 'put' | 'remove' | 'isFailing' | 'isReady' | 'refusal' | 'openPack'>;
   templates: Pick<Templates, 'open'>;
-  render(order: RenderOrder, signal: AbortSignal): Promise<Rendering>;
+  render(task: RenderTask, signal: AbortSignal): Promise<Rendering>;
   uploads: {
     open: Artifacts['open'];
     /** Uploads a picture. Rejects only if the signal ends it. */
-    send(order: UploadOrder, signal: AbortSignal): Promise<UploadResult>;
+    send(task: UploadTask, signal: AbortSignal): Promise<UploadResult>;
   };
   /** Stops a running job that somebody cancels, by the job's id. */
   running?: Map<string, () => void>;
@@ -86,7 +86,7 @@ export async function runJob(deps: RunJobDeps, job: ClaimedJob, shutdown: AbortS
   const trace = beginTrace(deps, job);
   let conclusion: Conclusion = { state: 'unknown', code: null };
   try {
-    const onStages: RenderOrder['onStages'] = (stages) => trace?.stages(stages);
+    const onStages: RenderTask['onStages'] = (stages) => trace?.stages(stages);
     const onBegin = () => {
       startedAt = performance.now();
       limit.begin();
@@ -98,8 +98,8 @@ export async function runJob(deps: RunJobDeps, job: ClaimedJob, shutdown: AbortS
       const opened = options.files === null ? null : await openFiles(deps, options.files, signal);
       const page = opened === null ? { options } : { options: withList(options, opened.list), files: opened.contents };
       const progress = { onBegin, onProgress: lease.progress, onStages };
-      const order: RenderOrder = { id: job.id, account: job.accountId, ...page, ...progress, kept };
-      const rendering = await deps.render(order, signal);
+      const task: RenderTask = { id: job.id, account: job.accountId, ...page, ...progress, kept };
+      const rendering = await deps.render(task, signal);
       conclusion = await traceStore(
         trace,
         storeRendering(deps, job, { rendering, startedAt, queuedMs, stop, onStored: resolveKept }),
@@ -318,8 +318,8 @@ async function uploadTo(
 ): Promise<UploadResult> {
   const { method, headers } = job.options.upload?.sending ?? {};
   const sending = { ...(method === undefined ? {} : { method }), ...(headers === undefined ? {} : { headers }) };
-  const order = { jobId: job.id, accountId: job.accountId, url, content, contentType: contentTypeOf(name), ...sending };
-  const upload = await deps.uploads.send(order, stop);
+  const task = { jobId: job.id, accountId: job.accountId, url, content, contentType: contentTypeOf(name), ...sending };
+  const upload = await deps.uploads.send(task, stop);
   if (upload.error !== null) {
     const message = `The file could not be sent. ${upload.error}`;
     await reportFailure(deps, job, { error: { code: 'internal_error', message, retriable: false, status: 500 }, stop });

@@ -5,7 +5,7 @@ import { OperatorError, UsageError } from './operator-error.js';
 import { writePicture } from './picture-file.js';
 import { referencedFiles } from './referenced-files.js';
 
-export interface ServerOrder {
+export interface ServerRequest {
   /** URL of the server. */
   server: string;
   /** API key; null if the environment has none. */
@@ -24,12 +24,12 @@ export interface ServerOrder {
  * Captures on a server, which gets a local page with the files that it refers to, and writes the picture.
  * @throws OperatorError; StillframeError of the server
  */
-export async function captureOnServer(order: ServerOrder): Promise<Picture> {
-  const { server, key, file, force, signal } = order;
+export async function captureOnServer(request: ServerRequest): Promise<Picture> {
+  const { server, key, file, force, signal } = request;
   if (key === null) throw new OperatorError('A server needs an API key: set STILLFRAME_KEY.');
   const { Stillframe } = await import('../client/client.js');
   const client = openClient(() => new Stillframe({ baseUrl: server, apiKey: key }));
-  const picture = await client.capture((await requestOf(order)) as unknown as CaptureRequest, { signal });
+  const picture = await client.capture((await requestOf(request)) as unknown as CaptureRequest, { signal });
   const content = await client.download(picture, { signal });
   if (file === null) process.stdout.write(content);
   else await writePicture(file, content, force);
@@ -44,7 +44,7 @@ function openClient<Client>(open: () => Client): Client {
   }
 }
 
-async function requestOf({ target, body, readStdin }: ServerOrder): Promise<Record<string, unknown>> {
+async function requestOf({ target, body, readStdin }: ServerRequest): Promise<Record<string, unknown>> {
   if (target.kind === 'url') return { ...body, url: target.url };
   const page = await localPageOf(target, readStdin);
   if (page === null) return body;

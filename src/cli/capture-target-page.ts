@@ -8,7 +8,7 @@ import { printable } from './operator-error.js';
 import { type LocalPage, type PageServer, RefusedHosts, servePage } from './page-server.js';
 
 /** One capture of a URL or of a local page. */
-export interface TargetOrder {
+export interface TargetCapture {
   page: LocalPage | null;
   /** Name of the page in messages, in place of its server's address. */
   name: string;
@@ -41,10 +41,10 @@ export const LOCAL_PAGE = 'http://page.localhost/';
  * Captures on the engine. No result or error shows the address of a local page's server.
  * @throws CaptureError, OperatorError
  */
-export async function captureTarget(engine: Engine, order: TargetOrder, run: RunOptions): Promise<EngineCapture> {
-  const { page, options, name, zone, network } = order;
+export async function captureTarget(engine: Engine, target: TargetCapture, run: RunOptions): Promise<EngineCapture> {
+  const { page, options, name, zone, network } = target;
   if (page === null)
-    return options.html === null ? await engine.capture(options, run) : await captureHtml(engine, order, run);
+    return options.html === null ? await engine.capture(options, run) : await captureHtml(engine, target, run);
   await using server = await servePage(page, { zone, trusted: network.trusted });
   const local = localPassage(network, server.hosts, server.refused);
   try {
@@ -57,14 +57,14 @@ export async function captureTarget(engine: Engine, order: TargetOrder, run: Run
   } catch (error) {
     throw error instanceof CaptureError ? withPublicName(error, server.host, name) : error;
   } finally {
-    if (server.missing.size > 0) order.onMissing(server.missing);
-    reportRefused(order, server.refused);
+    if (server.missing.size > 0) target.onMissing(server.missing);
+    reportRefused(target, server.refused);
   }
 }
 
 /** Captures a document without files. The host of its base URL, which the user has named, is open to it. */
-async function captureHtml(engine: Engine, order: TargetOrder, run: RunOptions): Promise<EngineCapture> {
-  const { options, network } = order;
+async function captureHtml(engine: Engine, target: TargetCapture, run: RunOptions): Promise<EngineCapture> {
+  const { options, network } = target;
   const refused = new RefusedHosts();
   const base = new URL(options.url);
   try {
@@ -73,7 +73,7 @@ async function captureHtml(engine: Engine, order: TargetOrder, run: RunOptions):
       local: localPassage(network, [`${base.hostname}:${portOf(base)}`], refused),
     });
   } finally {
-    reportRefused(order, refused);
+    reportRefused(target, refused);
   }
 }
 
@@ -89,7 +89,7 @@ function localPassage({ allow, trusted }: LocalNetwork, own: readonly string[], 
   };
 }
 
-function reportRefused({ onRefused }: TargetOrder, refused: RefusedHosts): void {
+function reportRefused({ onRefused }: TargetCapture, refused: RefusedHosts): void {
   const line = refused.describe();
   if (line !== null) onRefused(line);
 }

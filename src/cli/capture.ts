@@ -17,7 +17,7 @@ import { type CaptureTarget, readTarget } from './capture-target.js';
 import { LOCAL_PAGE } from './capture-target-page.js';
 import { printable, printLine, toErrorObject, UsageError } from './operator-error.js';
 import { checkWritable, defaultName, pathOfHtml, readFormat, withFormat } from './picture-file.js';
-import { type CaptureOrder, readStdin, runCapture } from './run-capture.js';
+import { type CommandCapture, readStdin, runCapture } from './run-capture.js';
 import { addSettings, CAPTURE_SETTINGS, readSettings } from './settings-flags.js';
 
 interface CaptureFlags extends NetworkFlags {
@@ -80,7 +80,7 @@ export function addCaptureCommand(program: Command): void {
         if (flags.uploadUrl !== undefined && flags.server === undefined)
           throw new UsageError('--upload-url needs --server: without a server, -o writes the picture to a file.');
         if (flags.server !== undefined) return await runOnServer(flags.server, { url, flags, command, printJson });
-        const captured = await runCapture((await readOrder(url, flags, command)).order);
+        const captured = await runCapture((await readCommand(url, flags, command)).capture);
         if (flags.json) printJson(toJsonReport(captured));
         else report(captured);
       } catch (error) {
@@ -101,9 +101,9 @@ interface ServerRun {
 async function runOnServer(server: string, { url, flags, command, printJson }: ServerRun): Promise<void> {
   if (flags.debug !== undefined || flags.publicOnly === true || (flags.allowNetwork ?? []).length > 0)
     throw new UsageError('--debug, --public-only and --allow-network have no effect on a server: leave them out.');
-  const { order, body } = await readOrder(url, flags, command);
-  const { target, file, force } = order;
-  if (asksForSeveral(order.options))
+  const { capture, body } = await readCommand(url, flags, command);
+  const { target, file, force } = capture;
+  if (asksForSeveral(capture.options))
     throw new UsageError('Several pictures are not taken from a server: leave --server out, or use the client.');
   const { url: _placeholder, ...fields } = body;
   const upload = flags.uploadUrl === undefined ? {} : { upload: { url: flags.uploadUrl } };
@@ -121,13 +121,13 @@ async function runOnServer(server: string, { url, flags, command, printJson }: S
   else printLine(printable(describePicture(file, picture)));
 }
 
-interface ReadOrder {
-  order: CaptureOrder;
+interface ParsedCommand {
+  capture: CommandCapture;
   /** The request that the flags stand for. */
   body: Record<string, unknown>;
 }
 
-async function readOrder(text: string | undefined, flags: CaptureFlags, command: Command): Promise<ReadOrder> {
+async function readCommand(text: string | undefined, flags: CaptureFlags, command: Command): Promise<ParsedCommand> {
   const config = readSettings(command);
   const target = targetOf(text, flags, command);
   const format = readFormat(flags.output, flags.format);
@@ -152,7 +152,7 @@ async function readOrder(text: string | undefined, flags: CaptureFlags, command:
     throw new UsageError('Several pictures are not written to standard output. Name a file with -o.');
   else if (process.stdout.isTTY)
     throw new UsageError('The picture is not written to a terminal. Name a file with -o, or pipe the output.');
-  const order: CaptureOrder = {
+  const capture: CommandCapture = {
     config,
     target,
     options,
@@ -162,7 +162,7 @@ async function readOrder(text: string | undefined, flags: CaptureFlags, command:
     network: localNetworkOf(config, flags),
     debug: flags.debug ?? null,
   };
-  return { order, body };
+  return { capture, body };
 }
 
 function targetOf(text: string | undefined, { html }: CaptureFlags, command: Command): CaptureTarget {

@@ -29,7 +29,7 @@ const IDLE_MS = 300_000;
 const KEPT_MAX = 20;
 const KEPT_MAX_BYTES = 200_000_000;
 
-export interface LocalCapturesParts {
+export interface LocalCapturesDeps {
   engine: Pick<IdleEngine, 'use'>;
   /** Time in ms that a submission waits for its end. */
   syncWaitMs: number;
@@ -38,11 +38,11 @@ export interface LocalCapturesParts {
 
 /** Jobs without a server, of which only the latest are kept, in memory. Submissions are read and rejected as the server does. */
 export class LocalCaptures {
-  readonly #parts: LocalCapturesParts;
+  readonly #parts: LocalCapturesDeps;
   #kept: LocalCapture[] = [];
   #submitted = 0;
 
-  constructor(parts: LocalCapturesParts) {
+  constructor(parts: LocalCapturesDeps) {
     this.#parts = parts;
   }
 

@@ -17,7 +17,7 @@ import { describeProgress, StatusLine } from './status-line.js';
 const TIMELINE = 'timeline.jsonl';
 
 /** One capture of the command line, parsed and validated. */
-export interface CaptureOrder {
+export interface CommandCapture {
   config: Config;
   target: CaptureTarget;
   /** Options without `url` for a local page, whose server determines it. */
@@ -38,11 +38,11 @@ const NOTICE_FILE = 'private-address-notice';
  * Captures and writes the picture, with progress on standard error.
  * @throws CaptureError, OperatorError
  */
-export async function runCapture(order: CaptureOrder): Promise<Captured> {
-  const { file, force, target } = order;
+export async function runCapture(capture: CommandCapture): Promise<Captured> {
+  const { file, force, target } = capture;
   const page = await localPageOf(target, readStdin);
   const began = performance.now();
-  const { content, contents, html, data } = await render(order, page);
+  const { content, contents, html, data } = await render(capture, page);
   if (file === null) process.stdout.write(content);
   else {
     await writePicture(file, content, force);
@@ -52,8 +52,8 @@ export async function runCapture(order: CaptureOrder): Promise<Captured> {
 }
 
 /** Captures without writing the picture anywhere. */
-export async function renderTarget(order: CaptureOrder): Promise<EngineCapture> {
-  return await render(order, await localPageOf(order.target, readStdin));
+export async function renderTarget(capture: CommandCapture): Promise<EngineCapture> {
+  return await render(capture, await localPageOf(capture.target, readStdin));
 }
 
 /** Reads the HTML of standard input. @throws UsageError if there is none, or too much */
@@ -71,10 +71,10 @@ export async function readStdin(): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-async function render(order: CaptureOrder, page: LocalPage | null): Promise<EngineCapture> {
-  const { config, options, publicOnly, target, network } = order;
-  const debug = order.debug === null ? undefined : debugFolder(order.debug);
-  const name = nameOf(order);
+async function render(capture: CommandCapture, page: LocalPage | null): Promise<EngineCapture> {
+  const { config, options, publicOnly, target, network } = capture;
+  const debug = capture.debug === null ? undefined : debugFolder(capture.debug);
+  const name = nameOf(capture);
   const began = performance.now();
   let progress = 0;
   using line = new StatusLine(process.stderr, () => describeProgress(name, progress, began));
@@ -105,7 +105,7 @@ async function render(order: CaptureOrder, page: LocalPage | null): Promise<Engi
   );
 }
 
-function nameOf({ target, options }: CaptureOrder): string {
+function nameOf({ target, options }: CommandCapture): string {
   if (target.kind === 'url') return options.url;
   if (target.kind === 'html') return 'the HTML';
   return target.kind === 'file' ? target.path : 'standard input';

@@ -137,7 +137,7 @@ export type PictureSource =
   | { kind: 'given'; content: Buffer }
   | { kind: 'capture'; submission: Submission };
 
-export interface ComparisonOrder {
+export interface ComparisonRequest {
   before: PictureSource;
   after: PictureSource;
   options: ComparisonOptions;
@@ -158,7 +158,7 @@ const parsedSchema = compareRequestSchema.extend({
 export function parseComparison(
   body: unknown,
   rules: Omit<SubmissionRules, 'forceAsync' | 'explain'>,
-): ComparisonOrder {
+): ComparisonRequest {
   const { before, after, threshold, ignore_antialiasing, mask, fail_above, picture } = parseFields(parsedSchema, body);
   return {
     before: readSource('before', before, rules),

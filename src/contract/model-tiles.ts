@@ -24,7 +24,7 @@ export interface ModelTiles {
   total: number;
 }
 
-export interface TileOrder {
+export interface TileSelection {
   /** Number of the first tile, counted from 1. */
   from: number;
   /** Pixels of the picture per CSS px. */

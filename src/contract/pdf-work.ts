@@ -109,7 +109,7 @@ export interface PdfBookmark {
 
 export const NO_CHANGES: PdfChanges = { flatten: false, pages: null, merge: null, split: null, rotate: null };
 
-export interface PdfOrder {
+export interface ParsedPdfWork {
   /** null: the files of the form. */
   files: PdfSource[] | null;
   /** Whether each merged file gets a bookmark with its name. */
@@ -126,7 +126,7 @@ export interface PdfOrder {
 }
 
 /** @throws CaptureError `invalid_request`, with every problem in `details.issues` */
-export function parsePdfWork(body: unknown): PdfOrder {
+export function parsePdfWork(body: unknown): ParsedPdfWork {
   const fields = parseFields(pdfWorkSchema, body);
   const { files, flatten, pages, merge, chapters, split, rotate } = fields;
   for (const name of ['chapters', 'blank_pages_to_odd'] as const)

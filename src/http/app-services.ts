@@ -16,7 +16,7 @@ import type { BatchSnapshot, BatchSubmission } from '../contract/batch.js';
 import type { Comparison, ComparisonOptions, PictureSource } from '../contract/comparison.js';
 import type { CompatibleApi } from '../contract/compatible-apis.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
-import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';
+import type { ModelTiles, TileSelection } from '../contract/model-tiles.js';
 import type { PdfSource } from '../contract/pdf-work.js';
 import type { Places } from '../contract/places.js';
 import type { ToleratedCode } from '../contract/request-fields.js';
@@ -59,7 +59,7 @@ export interface AppServices {
   /** `deleted` if there was such an artifact (410), null if there never was (404). */
   openPicture(name: string): Promise<OpenArtifact | 'deleted' | null>;
   /** A stored picture in tiles for a language model. @throws CaptureError `invalid_request`, 410 if it has been deleted */
-  modelView(name: string, order: TileOrder): Promise<ModelTiles>;
+  modelView(name: string, selection: TileSelection): Promise<ModelTiles>;
   comparisons: {
     /** Takes a place, which must precede everything that a comparison costs. @throws CaptureError `rate_limited` */
     enter(accountId: string): Disposable;
@@ -70,7 +70,7 @@ export interface AppServices {
     ): Promise<FoundPicture>;
     /** Compares two pictures until `signal` aborts. @returns the comparison, and the name of the artifact that shows the changes. @throws CaptureError */
     compare(
-      order: { before: FoundPicture; after: FoundPicture; options: ComparisonOptions },
+      comparison: { before: FoundPicture; after: FoundPicture; options: ComparisonOptions },
       who: { principal: Principal; signal: AbortSignal },
     ): Promise<{ comparison: Comparison; artifact: string | null }>;
   };

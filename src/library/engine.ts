@@ -19,7 +19,7 @@ import { Renderer } from '../service/renderer.js';
 import { makeDirectory } from '../store/sqlite/data-directory.js';
 import { Slots } from '../work/loop.js';
 
-export interface EngineParts {
+export interface EngineDeps {
   /** Private destinations that captures may reach, as in STILLFRAME_ALLOW_DESTINATIONS; `*` for all. */
   allowDestinations: string[];
   log: Log;
@@ -69,7 +69,7 @@ export class Engine implements AsyncDisposable {
    * Finds or installs a browser, and starts it.
    * @throws ConfigError for a setting, BrowserError if there is no browser
    */
-  static async open(config: Config, { allowDestinations, log, print, signal, only }: EngineParts): Promise<Engine> {
+  static async open(config: Config, { allowDestinations, log, print, signal, only }: EngineDeps): Promise<Engine> {
     // This validates settings, so that an invalid one stops the start before anything is created.
     const egress = await openEgress({ ...config, allowDestinations, log });
     try {
@@ -101,14 +101,14 @@ export class Engine implements AsyncDisposable {
     const ends = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     ends.throwIfAborted();
     refuseBlockedDestinations(this.#egress, options, {});
-    const order = {
+    const task = {
       id: `capture-${++this.#captures}`,
       options,
       local,
       debug,
       onProgress: onProgress ?? (() => undefined),
     };
-    return await this.#slots.run(() => this.#attempts(order, ends), ends);
+    return await this.#slots.run(() => this.#attempts(task, ends), ends);
   }
 
   /** Ends running captures, and stops the browser. May be called twice. */
@@ -117,32 +117,32 @@ export class Engine implements AsyncDisposable {
     return this.#closed;
   }
 
-  async #attempts(order: EngineOrder, ends: AbortSignal): Promise<EngineCapture> {
+  async #attempts(task: EngineTask, ends: AbortSignal): Promise<EngineCapture> {
     const began = performance.now();
     for (let attempt = 1; ; attempt++) {
-      const leftMs = attempt === 1 ? order.options.timeout : leftOf(order.options, began);
+      const leftMs = attempt === 1 ? task.options.timeout : leftOf(task.options, began);
       try {
-        const rendering = await this.#render({ ...order, options: { ...order.options, timeout: leftMs } }, ends);
+        const rendering = await this.#render({ ...task, options: { ...task.options, timeout: leftMs } }, ends);
         const { artifact: _none, ...data } = toCaptureData(rendering, {
-          options: order.options,
+          options: task.options,
           artifact: '',
           durationMs: Math.round(performance.now() - began),
         });
         const { content, captures, html = null } = rendering;
         return { content, contents: (captures ?? []).map((one) => one.content), html, data };
       } catch (error) {
-        const next = leftOf(order.options, began) - RETRY_DELAY_MS;
+        const next = leftOf(task.options, began) - RETRY_DELAY_MS;
         if (ends.aborted || attempt >= ATTEMPT_BUDGET || !shouldRetry(error, next)) throw error;
         await pause(RETRY_DELAY_MS, undefined, { signal: ends }).catch(() => ends.throwIfAborted());
       }
     }
   }
 
-  async #render(order: EngineOrder, ends: AbortSignal): Promise<Rendering> {
-    using limit = timeLimit(order.options);
+  async #render(task: EngineTask, ends: AbortSignal): Promise<Rendering> {
+    using limit = timeLimit(task.options);
     const { capture } = await import('../render/capture.js');
     const signal = AbortSignal.any([limit.signal, ends]);
-    return await capture(this.#renderer.deps, { ...order, onBegin: limit.begin }, signal);
+    return await capture(this.#renderer.deps, { ...task, onBegin: limit.begin }, signal);
   }
 
   async #close(): Promise<void> {
@@ -154,7 +154,7 @@ export class Engine implements AsyncDisposable {
   }
 }
 
-interface EngineOrder {
+interface EngineTask {
   id: string;
   options: CaptureOptions;
   local: LocalPassage | undefined;

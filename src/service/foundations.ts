@@ -24,7 +24,7 @@ export interface Foundations {
   traces: Traces | null;
 }
 
-export interface FoundationParts {
+export interface FoundationDeps {
   log: Log;
   /** null if captures are not traced. */
   tracing: TracingConfig | null;
@@ -35,7 +35,7 @@ export interface FoundationParts {
  * Opens them in order.
  * @throws one-line errors for the operator
  */
-export async function openFoundations(config: Config, { log, tracing, facts }: FoundationParts): Promise<Foundations> {
+export async function openFoundations(config: Config, { log, tracing, facts }: FoundationDeps): Promise<Foundations> {
   // These validate settings, so that an invalid one stops the start before anything is created.
   bucketOf(config);
   checkShared(config);

@@ -16,7 +16,7 @@ import { EncodeQueue, MemoryBudget } from '../render/memory.js';
 
 import { BrowserPool } from '../render/pool/browser-pool.js';
 
-export interface RendererParts {
+export interface RendererDeps {
   egress: Egress;
   log: Log;
   print(line: string): void;
@@ -46,7 +46,7 @@ export class Renderer implements AsyncDisposable {
   ) {}
 
   /** Finds or installs a browser, and starts it. @throws BrowserError if none is available */
-  static async start(config: Config, parts: RendererParts): Promise<Renderer> {
+  static async start(config: Config, parts: RendererDeps): Promise<Renderer> {
     const { egress, log } = parts;
     const executable = await provideChromium(config, parts);
     const mayOwnBrowser = config.concurrency <= OWN_BROWSERS_PER_CORE_MAX * availableParallelism();
@@ -126,7 +126,7 @@ export async function startBlocker(config: Config, egress: Egress, log: Log): Pr
   return await Blocker.start({ dataDir, built: builtFile('block/'), lists: { enabled }, egress, log });
 }
 
-async function provideChromium(config: Config, parts: RendererParts) {
+async function provideChromium(config: Config, parts: RendererDeps) {
   const proof = { dataDir: parts.browserDir, sandbox: config.sandbox, signal: parts.signal };
   const found = await findChromium({ ...proof, chromium: config.chromium });
   if (found !== null) return found;

@@ -86,7 +86,7 @@ const STARTING: Omit<NodeFacts, 'roles'> = {
   concurrency: 0,
 };
 
-export interface ServiceParts {
+export interface ServiceDeps {
   log: Log;
   /** Destination of traces. Default: captures are not traced. */
   tracing?: TracingConfig | null;
@@ -160,7 +160,7 @@ export class Service implements AsyncDisposable {
    * Creates all parts and listens. Captures begin as soon as a browser is running (`ready`).
    * @throws one-line errors for the operator
    */
-  static async start(config: Config, parts: ServiceParts): Promise<Service> {
+  static async start(config: Config, parts: ServiceDeps): Promise<Service> {
     const { log, tracing = null } = parts;
     let service: Service | null = null;
     const facts = () => service?.facts() ?? { ...STARTING, roles: config.roles };
@@ -189,7 +189,7 @@ export class Service implements AsyncDisposable {
     return this.stop();
   }
 
-  private async begin(parts: ServiceParts): Promise<void> {
+  private async begin(parts: ServiceDeps): Promise<void> {
     const { store, artifacts } = this.foundations;
     await store.createAccount('default', this.foundations.clock.now());
     await artifacts.removeLeftovers();
@@ -219,7 +219,7 @@ export class Service implements AsyncDisposable {
     this.watches.start();
   }
 
-  private async openForCaptures(parts: ServiceParts): Promise<void> {
+  private async openForCaptures(parts: ServiceDeps): Promise<void> {
     const { egress } = this.foundations;
     const { log, print } = parts;
     const browserDir = parts.browserDir ?? this.config.dataDir;
@@ -308,14 +308,14 @@ export class Service implements AsyncDisposable {
         store,
         artifacts,
         templates: this.templates,
-        render: async (order, signal) => {
+        render: async (task, signal) => {
           if (this.renderer === null) throw new Error('a job was claimed before there was a browser');
           const { capture } = await import('../render/capture.js');
-          return await capture(this.renderer.deps, order, signal);
+          return await capture(this.renderer.deps, task, signal);
         },
         uploads: {
           open: (name) => artifacts.open(name),
-          send: (order, signal) => uploadPicture(uploads, order, signal),
+          send: (task, signal) => uploadPicture(uploads, task, signal),
         },
         running: this.running,
         onEnded: (job, timings) => this.onJobEnded(job, timings),
@@ -400,8 +400,8 @@ export class Service implements AsyncDisposable {
       comparisons: {
         enter: (accountId) => queue.enter(accountId),
         find: (query, principal) => findPicture({ store, openPicture: open }, query, principal),
-        compare: (order, who) =>
-          compare({ ...deps, openPicture: open, queue, reserveMemory: this.memoryOfCaptures() }, order, who),
+        compare: (comparison, who) =>
+          compare({ ...deps, openPicture: open, queue, reserveMemory: this.memoryOfCaptures() }, comparison, who),
       },
       pdfs: {
         enter: (accountId, signal) => pdfs.enter(accountId, signal),
@@ -416,7 +416,7 @@ export class Service implements AsyncDisposable {
         conversions: new Places(CONVERSION_PLACES),
         dir: join(config.dataDir, 'uploads'),
       },
-      modelView: (name, order) => views.view(name, order),
+      modelView: (name, selection) => views.view(name, selection),
       onDeliveryDue: () => this.deliveries.wake(),
       health: () => health.read(),
       metrics: async () => metrics.text(await health.read()),
@@ -508,7 +508,7 @@ export class Service implements AsyncDisposable {
         timeoutMs: config.webhookTimeoutMs,
         maxAttempts: config.webhookAttempts,
         openPicture: services.openPicture,
-        upload: (order, signal) => uploadPicture(uploads, order, signal),
+        upload: (task, signal) => uploadPicture(uploads, task, signal),
       },
       mail: smtpUrl === null || mailFrom === null ? null : { smtpUrl, mailFrom },
       roles: { runs: this.hasRole('capture'), messages: this.hasRole('webhook') },

@@ -9,7 +9,7 @@ export interface JudgeDeps {
   comparisons: {
     enter(accountId: string): Disposable;
     compare(
-      order: { before: FoundPicture; after: FoundPicture; options: ComparisonOptions },
+      comparison: { before: FoundPicture; after: FoundPicture; options: ComparisonOptions },
       who: { principal: Principal; signal: AbortSignal },
     ): Promise<{ comparison: Comparison; artifact: string | null }>;
   };

@@ -15,11 +15,11 @@ export interface MailSettings {
 
 export interface Mailer {
   /** Sends to one recipient. @throws errors of the SMTP server, with `responseCode` if it has answered */
-  send(telling: Telling, order: MailOrder): Promise<void>;
+  send(telling: Telling, mail: OutgoingMail): Promise<void>;
   close(): void;
 }
 
-interface MailOrder {
+interface OutgoingMail {
   email: NonNullable<Send['email']>;
   to: string;
   /** Reads a stored picture; null if it is deleted, or too large. */
@@ -112,7 +112,7 @@ function unsubscribeUrl(
 }
 
 /** Before and after with the changes outlined, or else the picture. A PDF, and what has no picture, shows none. */
-async function inlineOf({ run }: Telling, picture: MailOrder['picture']): Promise<Buffer | null> {
+async function inlineOf({ run }: Telling, picture: OutgoingMail['picture']): Promise<Buffer | null> {
   const name = run.changes ?? run.picture;
   const content = name === null || name.endsWith('.pdf') ? null : await picture(name);
   return content === null ? null : await inlinePicture(content).catch(() => null);

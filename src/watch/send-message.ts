@@ -6,7 +6,7 @@ import type { PublicPlaces } from '../contract/job.js';
 import { filledIn, type Place, placesOf, placeText, toWireRun, type WatchMessage } from '../contract/watch.js';
 import type { AttemptOutcome, WatchStore } from '../store/store.js';
 import { attemptPost, type PostDeps, retryOrFail, SIGNATURE_HEADER, sign } from '../webhook/deliver.js';
-import type { UploadOrder } from '../webhook/upload-picture.js';
+import type { UploadTask } from '../webhook/upload-picture.js';
 import { chatMessage } from './chat-message.js';
 import type { Mailer } from './mail.js';
 import type { Telling } from './say-message.js';
@@ -14,7 +14,7 @@ import type { Telling } from './say-message.js';
 export interface SendDeps extends PostDeps {
   store: Pick<WatchStore, 'findWatch' | 'findRun' | 'signLink'>;
   openPicture(name: string): Promise<OpenArtifact | 'deleted' | null>;
-  upload(order: UploadOrder, signal: AbortSignal): Promise<UploadResult>;
+  upload(task: UploadTask, signal: AbortSignal): Promise<UploadResult>;
   /** Absent if the operator has set no SMTP server. */
   mailer: Mailer | null;
   places: PublicPlaces;
@@ -133,14 +133,14 @@ async function uploadTo(
     time: time.slice(0, 8).replaceAll(':', '-'),
     format,
   });
-  const order = {
+  const task = {
     jobId: run.jobId ?? run.id,
     accountId: watch.accountId,
     url,
     content,
     contentType: contentTypeOf(run.picture),
   };
-  const { error, status } = await deps.upload(order, signal);
+  const { error, status } = await deps.upload(task, signal);
   return error === null ? { kind: 'delivered', status: status ?? 200 } : { kind: 'failed', status, error };
 }
 

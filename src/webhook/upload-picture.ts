@@ -30,7 +30,7 @@ export interface UploadDeps {
   log: Log;
 }
 
-export interface UploadOrder {
+export interface UploadTask {
   jobId: string;
   accountId: string;
   url: string;
@@ -46,17 +46,17 @@ export interface UploadOrder {
  * Uploads a picture, with at most three attempts in 45 s. A failure is a result.
  * @param signal its reason is thrown when it ends the upload
  */
-export async function uploadPicture(deps: UploadDeps, order: UploadOrder, signal: AbortSignal): Promise<UploadResult> {
+export async function uploadPicture(deps: UploadDeps, task: UploadTask, signal: AbortSignal): Promise<UploadResult> {
   const began = performance.now();
   const leftMs = () => Math.max(1, Math.round((deps.totalMs ?? UPLOAD_MS) - (performance.now() - began)));
   const pauses = deps.pausesMs ?? PAUSES_MS;
-  const { jobId, url, content } = order;
+  const { jobId, url, content } = task;
   // The operator may have removed an allowed origin since the submission.
   const problem = webhookUrlProblem(url, deps.allowedOrigins);
   let last: Attempt = { status: null, error: problem === null ? null : `The address ${problem}.`, retryMs: null };
   let attempts = 0;
   while (problem === null) {
-    last = await attempt(deps, order, { signal, timeoutMs: Math.min(ATTEMPT_MS, leftMs()) });
+    last = await attempt(deps, task, { signal, timeoutMs: Math.min(ATTEMPT_MS, leftMs()) });
     const waitMs = Math.max(last.retryMs ?? 0, pauses[attempts] ?? 0);
     attempts++;
     if (last.retryMs === null || attempts > pauses.length || waitMs >= leftMs()) break;
@@ -79,7 +79,7 @@ interface Attempt {
 
 async function attempt(
   { egress, allowedOrigins, version, log }: UploadDeps,
-  { jobId, accountId, url, content, contentType, method = 'PUT', headers: further = {} }: UploadOrder,
+  { jobId, accountId, url, content, contentType, method = 'PUT', headers: further = {} }: UploadTask,
   { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
 ): Promise<Attempt> {
   const requester = { job_id: jobId, account: accountId };

@@ -12,9 +12,9 @@ import { CaptureError } from '../../src/contract/capture-error.js';
 import { newId } from '../../src/contract/ids.js';
 import { parseSubmission } from '../../src/contract/submission.js';
 import { silentLog } from '../../src/log.js';
-import type { Rendering, RenderOrder } from '../../src/render/capture.js';
+import type { Rendering, RenderTask } from '../../src/render/capture.js';
 import type { ClaimedJob, EndedJob } from '../../src/store/store.js';
-import type { UploadOrder } from '../../src/webhook/upload-picture.js';
+import type { UploadTask } from '../../src/webhook/upload-picture.js';
 import { countFiles } from '../artifacts/count-files.js';
 import { readableLog } from '../fixtures/readable-log.js';
 import { aCaller, aCapture, aStore, claimOf, claimOne, RULES } from '../store/factories.js';
@@ -151,8 +151,8 @@ const fails = (error: Error) => (): Promise<Rendering> => Promise.reject(error);
 
 /** Renders that crash, and what was asked of them. */
 function crashes() {
-  const orders: RenderOrder[] = [];
-  const crash = async (order: RenderOrder): Promise<Rendering> => {
+  const orders: RenderTask[] = [];
+  const crash = async (order: RenderTask): Promise<Rendering> => {
     orders.push(order);
     throw new CaptureError({ code: 'render_crashed', message: 'The page crashed.' });
   };
@@ -170,8 +170,8 @@ describe('a capture that is uploaded', () => {
     error: null,
   };
   /** Has uploads succeed, or end otherwise. Returns what was sent. */
-  function uploads(send: Send = async () => UPLOADED): UploadOrder[] {
-    const orders: UploadOrder[] = [];
+  function uploads(send: Send = async () => UPLOADED): UploadTask[] {
+    const orders: UploadTask[] = [];
     world.uploads.send = (order, stop) => {
       orders.push(order);
       return send(order, stop);

@@ -164,7 +164,7 @@ async function captureRepeatedly(shot: Shot, { capture, signal, print }: Repetit
 /** Opens a browser on this machine, or nothing if a server captures. */
 async function openBackend(
   run: ShotsRun,
-  print: LocalParts['print'],
+  print: LocalDeps['print'],
 ): Promise<Pick<Repetition, 'capture'> & AsyncDisposable> {
   const { config, server, publicOnly, network, signal } = run;
   if (server !== null)
@@ -180,7 +180,7 @@ async function openBackend(
   return { capture: (shot) => captureHere(shot, parts), [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };
 }
 
-interface LocalParts {
+interface LocalDeps {
   engine: Engine;
   /** Zone of the local pages' servers. */
   zone: string;
@@ -189,7 +189,7 @@ interface LocalParts {
   print(line: string): void;
 }
 
-async function captureHere(shot: Shot, { engine, zone, network, signal, print }: LocalParts): Promise<Captured> {
+async function captureHere(shot: Shot, { engine, zone, network, signal, print }: LocalDeps): Promise<Captured> {
   const { target, name, options, path, output } = shot;
   const page = await localPageOf(target, noInput);
   const onMissing = (paths: ReadonlySet<string>) => print(`${name}: ${describeMissing(target, paths)}`);
@@ -213,7 +213,7 @@ async function captureThere(
   signal: AbortSignal,
 ) {
   const target: CaptureTarget = options.html === null ? page : { kind: 'html' };
-  const order = {
+  const serverRequest = {
     server: server.url,
     key: server.key,
     target,
@@ -223,7 +223,7 @@ async function captureThere(
     readStdin: noInput,
     signal,
   };
-  const picture = await captureOnServer(order);
+  const picture = await captureOnServer(serverRequest);
   const { cdn_url: _where, ...facts } = picture;
   return { description: describePicture(output, picture), facts };
 }

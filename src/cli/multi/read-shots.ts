@@ -5,7 +5,7 @@ import { asksForSeveral } from '../../contract/page-loads.js';
 import type { ToleratedCode } from '../../contract/request-fields.js';
 import { type Fields, type ParsedShot, readShot, withDefaults } from './read-shot.js';
 import { ISSUES_MAX, readYaml, ShotsError, type ShotsIssue, type YamlFile } from './read-yaml.js';
-import { readServer, type ServerOrder } from './shots-server.js';
+import { readServer, type ServerSettings } from './shots-server.js';
 import { readUrlList } from './url-list.js';
 
 /** One capture of a shots file. */
@@ -22,7 +22,7 @@ export interface Shot extends ParsedShot {
 
 export interface Shots {
   shots: Shot[];
-  server: ServerOrder | null;
+  server: ServerSettings | null;
 }
 
 export interface ShotsRules {

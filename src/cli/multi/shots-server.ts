@@ -7,7 +7,7 @@ import { OperatorError } from '../operator-error.js';
 import type { Fields } from './read-shot.js';
 
 /** A server that runs during the captures. */
-export interface ServerOrder {
+export interface ServerSettings {
   /** A line for the shell, or a program and its arguments. */
   command: string | string[];
   /** URL whose answer shows that the server is ready; null if an answer of the port suffices. */
@@ -61,22 +61,26 @@ export class ShotsServer implements AsyncDisposable {
    * @param shotPorts the ports of the shots on this machine, for a server without its own port
    * @throws OperatorError if the port answers before the start, the command fails, or nothing answers in time
    */
-  static async start(order: ServerOrder, shotPorts: readonly number[], signal: AbortSignal): Promise<ShotsServer> {
-    const places = await silentPlaces(order, shotPorts);
-    const child = launch(order.command);
+  static async start(
+    settings: ServerSettings,
+    shotPorts: readonly number[],
+    signal: AbortSignal,
+  ): Promise<ShotsServer> {
+    const places = await silentPlaces(settings, shotPorts);
+    const child = launch(settings.command);
     const output = keepOutput(child);
     const failed = failureOf(child, output);
     if (child.pid === undefined) return await failed;
     const server = new ShotsServer(child, child.pid);
     const waiting = new AbortController();
     try {
-      const ends = AbortSignal.any([signal, waiting.signal, AbortSignal.timeout(order.timeoutMs)]);
+      const ends = AbortSignal.any([signal, waiting.signal, AbortSignal.timeout(settings.timeoutMs)]);
       await Promise.race([Promise.all(places.map((place) => untilAnswers(place, ends))), failed]);
       return server;
     } catch (error) {
       await server[Symbol.asyncDispose]();
       signal.throwIfAborted();
-      throw error instanceof OperatorError ? error : silent(places, order.timeoutMs, output());
+      throw error instanceof OperatorError ? error : silent(places, settings.timeoutMs, output());
     } finally {
       waiting.abort();
     }
@@ -114,7 +118,7 @@ export class ShotsServer implements AsyncDisposable {
  * @param note receives each problem, by its field
  * @returns null if there is one
  */
-export function readServer(value: unknown, note: (field: string, message: string) => void): ServerOrder | null {
+export function readServer(value: unknown, note: (field: string, message: string) => void): ServerSettings | null {
   const fields: Fields = isObject(value) ? { command: undefined, ...value } : { command: value };
   const problems = Object.entries(fields).flatMap(([field, given]): [string, string][] => {
     const known = Object.hasOwn(FIELDS, field) ? FIELDS[field] : undefined;
@@ -154,7 +158,7 @@ function isWebUrl(value: unknown): boolean {
 type Place = string | number;
 
 /** Finds the places to wait for, and refuses if a program answers there already, since it would be captured in place of the command's. */
-async function silentPlaces({ url, port }: ServerOrder, shotPorts: readonly number[]): Promise<Place[]> {
+async function silentPlaces({ url, port }: ServerSettings, shotPorts: readonly number[]): Promise<Place[]> {
   const wanted: Place[] = url !== null ? [url] : port !== null ? [port] : [...new Set(shotPorts)];
   if (wanted.length === 0)
     throw new OperatorError('`server` needs `url` or `port`: no shot is on this machine, so its port is not known.');
@@ -171,7 +175,7 @@ function describePlace(place: Place): string {
 }
 
 /** Starts the command in its own session: Ctrl-C reaches only this process, which ends the server after the captures. */
-function launch(command: ServerOrder['command']): ChildProcess {
+function launch(command: ServerSettings['command']): ChildProcess {
   const options: SpawnOptions = { detached: true, stdio: ['ignore', 'pipe', 'pipe'] };
   if (typeof command === 'string') return spawn(command, { ...options, shell: true });
   const [program = '', ...args] = command;

@@ -94,9 +94,9 @@ export const BROWSERLESS_ROUTES: readonly Route[] = [
 
 function route(path: string, endpoint: Endpoint): Route {
   const handle = async (services: AppServices, c: Context<AppEnv>) => {
-    await using order = await orderOf(services, c, endpoint);
-    const data = await captureAs(services, c, { ...order, names: NAMES });
-    return await answer(services, c, { data, ...order });
+    await using request = await requestOf(services, c, endpoint);
+    const data = await captureAs(services, c, { ...request, names: NAMES });
+    return await answer(services, c, { data, ...request });
   };
   return compatibleRoute({ method: 'POST', path, keyOf, handle, refuse });
 }
@@ -148,7 +148,7 @@ function keyOf(c: Context<AppEnv>): string | null {
 }
 
 /** @throws CaptureError `invalid_request`, `rate_limited` */
-async function orderOf(services: AppServices, c: Context<AppEnv>, endpoint: Endpoint) {
+async function requestOf(services: AppServices, c: Context<AppEnv>, endpoint: Endpoint) {
   using body = await readCompatibleBody(services, c);
   const { html: htmlFile, ...others } = body.fields;
   const bytes = htmlFile instanceof Uint8Array && htmlFile.length > 0 ? htmlFile : null;

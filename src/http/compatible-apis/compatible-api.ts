@@ -115,7 +115,7 @@ async function authenticate(
 }
 
 /** A capture of a compatible API: its request, and the files that came with it. */
-export interface CompatibleOrder {
+export interface CompatibleRequest {
   draft: Draft;
   form?: Pick<SubmittableForm, 'files' | 'submit'>;
   /** As in the rules of a submission. */
@@ -124,10 +124,10 @@ export interface CompatibleOrder {
 
 type ViewSize = Pick<View, 'width' | 'height' | 'deviceScaleFactor'>;
 
-/** The submission of an order, whose `viewport`, `timeout` and `wait_until`, which its fields have checked, may be beyond those of the API. @throws CaptureError `invalid_request` */
+/** The submission of a request, whose `viewport`, `timeout` and `wait_until`, which its fields have checked, may be beyond those of the API. @throws CaptureError `invalid_request` */
 export function submissionOf(
   { config }: AppServices,
-  { draft, form, set }: CompatibleOrder,
+  { draft, form, set }: CompatibleRequest,
   forceAsync: boolean,
 ): Submission {
   const { viewport, timeout, wait_until: waitUntil, ...fields } = draft;
@@ -149,9 +149,13 @@ export function submissionOf(
  * Captures, and waits for the end as long as the client does, as the other services do.
  * @throws CaptureError also for a capture that fails
  */
-export async function capture(services: AppServices, c: Context<AppEnv>, order: CompatibleOrder): Promise<CaptureData> {
-  const submission = submissionOf(services, order, false);
-  const { form } = order;
+export async function capture(
+  services: AppServices,
+  c: Context<AppEnv>,
+  request: CompatibleRequest,
+): Promise<CaptureData> {
+  const submission = submissionOf(services, request, false);
+  const { form } = request;
   let job = await submitAndWait(services, c, {
     submission,
     idempotencyKey: null,
@@ -174,9 +178,9 @@ export async function capture(services: AppServices, c: Context<AppEnv>, order: 
 export async function captureAs(
   services: AppServices,
   c: Context<AppEnv>,
-  { names, ...order }: CompatibleOrder & { names: Readonly<Record<string, string>> },
+  { names, ...request }: CompatibleRequest & { names: Readonly<Record<string, string>> },
 ): Promise<CaptureData> {
-  return await capture(services, c, order).catch((thrown: unknown) => {
+  return await capture(services, c, request).catch((thrown: unknown) => {
     const issues = thrown instanceof CaptureError ? fieldIssuesOf(thrown) : [];
     throw issues.length === 0
       ? thrown

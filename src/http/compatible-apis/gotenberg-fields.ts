@@ -51,7 +51,7 @@ export interface Checks {
 }
 
 type Reading = ReturnType<typeof newReading>;
-export interface GotenbergOrder extends Pick<Reading, 'draft' | 'checks' | 'problems'> {
+export interface GotenbergRequest extends Pick<Reading, 'draft' | 'checks' | 'problems'> {
   /** The fields of a conversion that a Gotenberg behind this one makes. */
   archive: Record<string, string>;
   /** Changes to the finished PDF; null for none. */
@@ -278,7 +278,7 @@ const SCREENSHOT_FIELDS: Record<string, CompatibleField<Reading>> = {
 export function readGotenberg(
   { fields, header, footer, missing }: GotenbergForm,
   { output, source, archives }: { output: Output; source: Source; archives: boolean },
-): GotenbergOrder {
+): GotenbergRequest {
   const reading = newReading(output);
   const { draft, viewport, pdf, paper, margin, expressions, checks, engine, problems } = reading;
   if (source === 'url') draft.url = fields.url ?? '';

@@ -98,14 +98,14 @@ function partHead(boundary: string, name: string, fileName = ''): string {
 export async function convertAtUpstream(
   services: AppServices,
   c: Context<AppEnv>,
-  order: {
+  conversion: {
     upstream: string;
     pdf: { bytes: number; read(): Promise<Readable> };
     fields: Record<string, string>;
     disposition: string;
   },
 ): Promise<Response> {
-  const { upstream, pdf, fields, disposition } = order;
+  const { upstream, pdf, fields, disposition } = conversion;
   const boundary = randomUUID();
   const written = Object.entries(fields).map(([name, value]) => `${partHead(boundary, name)}${value}\r\n`);
   const head = Buffer.from(`${written.join('')}${partHead(boundary, 'files', 'page.pdf')}`);
@@ -135,17 +135,17 @@ interface Outgoing {
   onFailure?(): Promise<void>;
 }
 
-async function exchange(services: AppServices, c: Context<AppEnv>, order: Outgoing): Promise<Response> {
+async function exchange(services: AppServices, c: Context<AppEnv>, exchanged: Outgoing): Promise<Response> {
   const { outgoing } = c.env;
   const gone = new AbortController();
   outgoing.once('close', () => gone.abort());
   if (outgoing.destroyed) gone.abort();
   let answer: IncomingMessage;
   try {
-    answer = await send(order, gone.signal);
+    answer = await send(exchanged, gone.signal);
     gone.signal.throwIfAborted();
   } catch (error) {
-    await order.onFailure?.();
+    await exchanged.onFailure?.();
     if (gone.signal.aborted) return RESPONSE_ALREADY_SENT;
     if (error instanceof CaptureError) throw error;
     // The address is the operator's, so the error does not name it.
@@ -158,10 +158,10 @@ async function exchange(services: AppServices, c: Context<AppEnv>, order: Outgoi
     // Once an answer has begun, a client that goes is charged: it may have all that it needs.
     if (gone.signal.aborted) return;
     services.log.warn({ request_id: c.var.exchange.requestId, err: error }, 'an answer of the Gotenberg was cut off');
-    if (succeeds) void order.onFailure?.();
+    if (succeeds) void exchanged.onFailure?.();
   });
-  if (!succeeds) await order.onFailure?.();
-  const { disposition } = order;
+  if (!succeeds) await exchanged.onFailure?.();
+  const { disposition } = exchanged;
   const name = disposition === undefined || !succeeds ? {} : { 'content-disposition': disposition };
   outgoing.writeHead(status, { ...c.var.exchange.headers, ...passedOn(answer.headers), ...name });
   pipeline(answer, outgoing).catch(() => undefined);

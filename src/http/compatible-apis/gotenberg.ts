@@ -16,7 +16,7 @@ import { answerPicture, dispositionOf, openPictureOf } from '../send-artifact.js
 import { submitAndWait } from '../submit-and-wait.js';
 import { type CompatibleRoute, capture, compatibleRoute, submissionOf } from './compatible-api.js';
 import { answerChanged, answerEngine, answerReader, ENGINE_READERS, ENGINES } from './gotenberg-engines.js';
-import { type Checks, type GotenbergOrder, needsFacts, type Output, readGotenberg } from './gotenberg-fields.js';
+import { type Checks, type GotenbergRequest, needsFacts, type Output, readGotenberg } from './gotenberg-fields.js';
 import { convertMarkdown, GotenbergParts, type Source } from './gotenberg-form.js';
 import { outputName, readTrace, readWebhook, type Webhook } from './gotenberg-headers.js';
 import { convertAtUpstream, passOn } from './gotenberg-upstream.js';
@@ -79,26 +79,26 @@ function chromiumRoute(output: Output, source: Source): Route {
     using _place =
       webhook === null ? await services.uploads.conversions.wait(principalOf(c).accountId, clientOf(c)) : null;
     await using form = await receiveForm(services, c, (files) => new GotenbergParts(files, { source, convert }));
-    const order = readGotenberg(form.body, { output, source, archives: upstream !== null });
-    if (webhook !== null) return await submitForWebhook(services, c, { order, form, webhook });
-    const data = await capture(services, c, { draft: order.draft, form }).catch((thrown: unknown) => {
+    const request = readGotenberg(form.body, { output, source, archives: upstream !== null });
+    if (webhook !== null) return await submitForWebhook(services, c, { request, form, webhook });
+    const data = await capture(services, c, { draft: request.draft, form }).catch((thrown: unknown) => {
       const error = toStoredError(thrown);
       if (error.details?.reason === 'blocked_destination')
         services.log.warn({ request_id: c.var.exchange.requestId, reason: error.message }, 'a destination was refused');
       // The error of a request that was not captured is about the value itself.
       if (error.details?.job_id === undefined) throw thrown;
-      const { status, message } = gotenbergError(error, order.problems);
+      const { status, message } = gotenbergError(error, request.problems);
       throw new CaptureError({ code: error.code, status, message, cause: (thrown as Error).cause });
     });
-    checkFacts(data.inspection?.facts, order.checks);
+    checkFacts(data.inspection?.facts, request.checks);
     const disposition = dispositionOf(name, data.format);
-    if (upstream !== null && Object.keys(order.archive).length > 0) {
+    if (upstream !== null && Object.keys(request.archive).length > 0) {
       const pdf = await openPictureOf(services, data);
-      return await convertAtUpstream(services, c, { upstream, pdf, fields: order.archive, disposition });
+      return await convertAtUpstream(services, c, { upstream, pdf, fields: request.archive, disposition });
     }
-    if (order.work !== null) {
+    if (request.work !== null) {
       const artifact = await openPictureOf(services, data);
-      return await answerChanged(services, c, { artifact, work: order.work, name });
+      return await answerChanged(services, c, { artifact, work: request.work, name });
     }
     return await answerPicture(services, c, { data, cacheControl: 'no-store', conditional: false, disposition });
   };
@@ -146,12 +146,12 @@ function readKey(c: Context<AppEnv>): string | null {
 async function submitForWebhook(
   services: AppServices,
   c: Context<AppEnv>,
-  { order, form, webhook }: { order: GotenbergOrder; form: SubmittableForm; webhook: Webhook },
+  { request, form, webhook }: { request: GotenbergRequest; form: SubmittableForm; webhook: Webhook },
 ): Promise<Response> {
-  if (needsFacts(order.checks) || Object.keys(order.archive).length > 0 || order.work !== null)
+  if (needsFacts(request.checks) || Object.keys(request.archive).length > 0 || request.work !== null)
     throw new CaptureError({ code: 'invalid_request', message: NOT_WITH_WEBHOOK });
-  const draft = { ...order.draft, upload: { url: webhook.url } };
-  const sending = webhook.sending(String(order.draft.format), order.problems);
+  const draft = { ...request.draft, upload: { url: webhook.url } };
+  const sending = webhook.sending(String(request.draft.format), request.problems);
   const submission = submissionOf(
     services,
     { draft, form, set: { upload: { url: webhook.url, artifact: null, sending } } },

@@ -150,7 +150,7 @@ function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
             <summary>Accessibility tree of the page</summary>
             <Text text={inspection.accessibleTree} />
           </details>
-          <PageFactsParts {...inspection} />
+          <PageFactsSections {...inspection} />
         </>
       )}
     </>
@@ -173,7 +173,7 @@ function uploadOf({ upload }: CaptureData): string | null {
 }
 
 /** Facts as the API has them; the elements have the numbers of an annotated picture. */
-function PageFactsParts({ facts, elements }: Inspection) {
+function PageFactsSections({ facts, elements }: Inspection) {
   return (
     <>
       {facts === undefined ? null : (

@@ -63,28 +63,28 @@ export async function compareFor(
   c: Context<AppEnv>,
   { body, idempotencyKey }: Asked,
 ): Promise<Compared> {
-  const order = parseComparison(body, services.config);
+  const parsed = parseComparison(body, services.config);
   const principal = principalOf(c);
   const jobIds: Partial<Record<Side, string>> = {};
   const sides: Side[] = ['before', 'after'];
   const found: Partial<Record<Side, FoundPicture>> = {};
   for (const side of sides) {
-    const source = order[side];
+    const source = parsed[side];
     if (source.kind !== 'capture') found[side] = await services.comparisons.find({ side, source }, principal);
   }
   try {
     const capturing = sides.map(async (side): Promise<FoundPicture> => {
-      const source = order[side];
+      const source = parsed[side];
       if (source.kind !== 'capture') return found[side] as FoundPicture;
       const key = idempotencyKey === null ? null : sideKey(idempotencyKey, side);
       return await capture(services, c, { side, submission: source.submission, idempotencyKey: key, jobIds });
     });
     const [before, after] = (await settled(capturing)) as [FoundPicture, FoundPicture];
     const { comparison, artifact } = await services.comparisons.compare(
-      { before, after, options: order.options },
+      { before, after, options: parsed.options },
       { principal, signal: clientOf(c) },
     );
-    const passed = comparison.share <= order.failAbove;
+    const passed = comparison.share <= parsed.failAbove;
     const url = artifact === null ? null : `${services.places.baseUrl}/artifacts/${artifact}`;
     return { comparison: { ...comparison, passed, picture_url: url }, pictures: { before, after } };
   } catch (thrown) {

@@ -46,7 +46,7 @@ interface KnownLink {
   submission: Submission;
 }
 
-interface Order {
+interface LinkRender {
   link: Link;
   /** Starts a render of the link, or joins the one in flight. */
   start: AppServices['submit'];
@@ -78,7 +78,7 @@ function handle(services: AppServices): Handler<AppEnv> {
     };
     takeToken(services, c, { principal, meter: 'links', takes: false });
     const { picture, inFlight } = await services.findLinkPicture(link.submission, principal.accountId);
-    const start: Order['start'] = (submission, context) =>
+    const start: LinkRender['start'] = (submission, context) =>
       shared(starting, `${principal.keyId} ${submission.options.timeout} ${submission.cacheIdentity}`, () => {
         // Only a new render costs anything: neither a stored picture nor a render in flight takes a token.
         const verdict = takeToken(services, c, { principal, meter: 'links', takes: !inFlight });
@@ -98,7 +98,11 @@ function handle(services: AppServices): Handler<AppEnv> {
 }
 
 /** Waits for a render: the one in flight, or a new one. */
-async function answerRendered(services: AppServices, c: Context<AppEnv>, { link, start }: Order): Promise<Response> {
+async function answerRendered(
+  services: AppServices,
+  c: Context<AppEnv>,
+  { link, start }: LinkRender,
+): Promise<Response> {
   refuseWhenDraining(services);
   const job = await submitAndWait(services, c, { submission: link.submission, idempotencyKey: null, submit: start });
   if (job.result === null) throw notReady();
@@ -112,7 +116,7 @@ async function answerRendered(services: AppServices, c: Context<AppEnv>, { link,
 }
 
 /** Nobody waits for the new picture. Whatever refuses it (the rate, the credits, a full queue), the stored one stays. */
-async function renew(services: AppServices, c: Context<AppEnv>, { link, start }: Order): Promise<void> {
+async function renew(services: AppServices, c: Context<AppEnv>, { link, start }: LinkRender): Promise<void> {
   const { principal, submission } = link;
   const { requestId } = c.var.exchange;
   try {

@@ -38,14 +38,14 @@ interface FoundSource extends Source {
 }
 
 /** Accepts a submission inside the caller's transaction. `enqueuedAt` must be the current time. */
-export function accept(sql: Sql, vault: Vault, order: { job: NewJob; rules: AcceptRules }): Acceptance {
-  const known = findByIdempotencyKey(sql, order.job);
-  if (known !== null) return answerKnown(vault, order.job, known);
-  const digests = digestsOf(vault, order.job);
+export function accept(sql: Sql, vault: Vault, submission: { job: NewJob; rules: AcceptRules }): Acceptance {
+  const known = findByIdempotencyKey(sql, submission.job);
+  if (known !== null) return answerKnown(vault, submission.job, known);
+  const digests = digestsOf(vault, submission.job);
   const entry = queueUpload({
-    ...order,
+    ...submission,
     digests,
-    source: findSource(sql, order.job, { digests, rules: order.rules }),
+    source: findSource(sql, submission.job, { digests, rules: submission.rules }),
   });
   const { job, rules, source } = entry;
   const existing = job.link ? findForLink(sql, job, source) : null;
