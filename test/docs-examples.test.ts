@@ -116,7 +116,7 @@ const LANGUAGES: [name: string, program: string, command: (code: string) => stri
 ];
 
 it.each(LANGUAGES.filter(([, program]) => has(program)))(
-  'the %s example tells genuine requests from others',
+  'the %s example distinguishes genuine requests from others',
   async (language, program, command) => {
     const code = exampleWith(WEBHOOKS, language, 'enuine');
     const requests: [header: string, body: string, isGenuine: string][] = [

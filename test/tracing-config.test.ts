@@ -38,7 +38,7 @@ describe('the variables of OpenTelemetry', () => {
     });
   });
 
-  it('are read as the specification says', () => {
+  it('are read as in the specification', () => {
     const config = readTracing({
       ...ENDPOINT,
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20abc%3D, x-team = shots ,',

@@ -429,7 +429,7 @@ export const requestFields = {
     .meta({
       group: 'Checks (the capture fails if they do not hold)',
       description:
-        'fail if text is not shown in the font that the page asks for, or as boxes, as the warning `font_substituted` tells otherwise',
+        'fail if text is not shown in the font that the page asks for, or as boxes, which is otherwise the warning `font_substituted`',
       ...EXTENSION,
     }),
   fail_if_resources_fail: z

@@ -205,7 +205,7 @@ const fields = {
   report: z
     .enum(['changed', 'always'])
     .default('changed')
-    .meta({ description: 'whether only changes are told, or every run', example: 'changed' }),
+    .meta({ description: 'whether to send messages for changes only, or for every run', example: 'changed' }),
   compare: compareSchema
     .nullable()
     .default(null)
@@ -479,7 +479,7 @@ const messageSchema = z
     id: text('id, the same for all attempts and redeliveries', 'dlv_01K9Z8Y7X6W5V4T3S2R1Q0P9N8'),
     send: z.int().meta({ description: 'index of the entry of `send`', example: 0 }),
     kind: z.enum(SEND_KINDS as [SendKind, ...SendKind[]]).meta({ description: 'kind of the entry', example: 'email' }),
-    event: z.enum(WATCH_EVENTS).meta({ description: 'what it tells', example: 'watch.changed' }),
+    event: z.enum(WATCH_EVENTS).meta({ description: 'what it reports', example: 'watch.changed' }),
     state: z
       .enum(['pending', 'delivered', 'failed'])
       .meta({ description: 'state of the delivery', example: 'delivered' }),

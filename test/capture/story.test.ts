@@ -638,7 +638,7 @@ describe('a sweep', () => {
     expect((await world.submit({ cache_ttl: 60 })).state).toBe('completed');
   });
 
-  it('treats a picture as deleted while its file cannot be removed, and one whose file is missing', async () => {
+  it('treats a picture as deleted if its file cannot be removed or is missing', async () => {
     const [expired, missing] = [
       await aPicture('https://example.com/expired'),
       await aPicture('https://example.com/missing'),

@@ -96,7 +96,7 @@ describe('templates', () => {
     expect(await problemsOf(templates.remove(other, 'card'))).toEqual([expect.stringContaining('404')]);
   });
 
-  test('are deleted whole, or by version except the newest, whose number is not given again', async ({
+  test('are deleted whole, or by version except the newest, whose number is not used again', async ({
     templates,
     push,
     user,

@@ -33,7 +33,7 @@ async function expectRefused(args: string[], status: number, words: string): Pro
 }
 
 describe('stillframe capture', () => {
-  it('captures HTML from a flag, at its own address or a given one; cache flags have no effect', async () => {
+  it('captures HTML from a flag, at its own address or that of a flag; cache flags have no effect', async () => {
     const plain = await stillframe([
       'capture',
       '--html',

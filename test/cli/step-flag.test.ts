@@ -15,7 +15,7 @@ function steps(...given: string[]) {
 }
 
 describe('--step', () => {
-  it('is an action and its argument, in the order in which they are given', () => {
+  it('is an action and its argument, in the order of the flags', () => {
     expect(
       steps(
         'click=text=Menu',

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { previewTemplate } from '../../src/cli/template-preview.js';
 import { folderOfTest } from '../fixtures/temporary-folder.js';
 
-it('previews a template with values of the query, names what is wrong, and tells open pages of changes', async () => {
+it('previews a template with values of the query, names what is wrong, and reloads open pages after changes', async () => {
   const dir = folderOfTest();
   cpSync('examples/templates/share-card', dir, { recursive: true });
   await using preview = await previewTemplate(dir, 0);

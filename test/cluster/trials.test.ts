@@ -22,7 +22,7 @@ test.each<[string, ClusterOptions]>([
   expect((await runOn(server, options)).problems).toEqual([]);
 });
 
-test('the invariants hold whatever eight connections do at once, and no caller sees a deadlock', async () => {
+test('the invariants hold while eight connections work at once, and no caller gets a deadlock', async () => {
   await using database = await aDatabase();
   const { figures, problems } = await runConcurrent({ place: database.url, operations: 1_000, seed: 5 });
   expect(problems).toEqual([]);

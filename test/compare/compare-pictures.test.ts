@@ -132,7 +132,7 @@ describe('comparePictures', () => {
     expect(await comparePictures(photo, again, DEFAULTS)).toMatchObject({ same: true });
   });
 
-  it('ignores antialiasing unless it is asked for', async () => {
+  it('ignores antialiasing unless the request includes it', async () => {
     /** A line of 2 px that falls by 60 px, with smooth edges. */
     const line = async (top: number) => {
       const pixels = Buffer.alloc(SIZE.width * SIZE.height, 255);

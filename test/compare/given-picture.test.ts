@@ -86,7 +86,7 @@ describe('what reaches a decoder', () => {
     expect(await reasonOf(many)).toBe('`before` is damaged and cannot be decoded.');
   });
 
-  it('is nothing of a picture that ends early, or has another size than it says', async () => {
+  it('is nothing of a picture that ends early, or has another size than its header', async () => {
     const png = await canvas(300, 300).png().toBuffer();
     expect(await reasonOf(png.subarray(0, 50), png)).toBe('`before` is damaged and cannot be decoded.');
     const gif = await canvas(30, 30).gif().toBuffer();
@@ -95,7 +95,7 @@ describe('what reaches a decoder', () => {
   });
 });
 
-it('is no AVIF, unless it is of this server: its frame may be larger than the file says', async () => {
+it('is no AVIF, unless it is of this server: its frame may be larger than its header says', async () => {
   const avif = await canvas(300, 200).avif().toBuffer();
   expect(readHead(avif)).toEqual({ format: 'avif', width: 300, height: 200 });
   expect(await reasonOf(avif)).toBe('compared');

@@ -368,7 +368,7 @@ describe('upload', () => {
 describe('an animated picture', () => {
   const options = (animate: object, rules: SubmissionRules = RULES) => parse({ ...URL_ONLY, animate }, rules).options;
 
-  it('has the format of `animate`, lets the page move, and has one pixel per CSS px unless asked otherwise', () => {
+  it('has the format of `animate`, lets the page move, and has one pixel per CSS px by default', () => {
     expect(options({ format: 'gif' })).toMatchObject({
       format: 'gif',
       reduceMotion: false,

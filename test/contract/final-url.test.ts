@@ -6,7 +6,7 @@ import { aCapture } from '../http/fake-services.js';
 const START = 'https://example.com/';
 const ofBytes = (bytes: number) => START + 'x'.repeat(bytes - START.length);
 
-test('an address of 8,192 bytes is kept whole, a longer one is cut there and says so', () => {
+test('an address of 8,192 bytes is kept whole, a longer one is cut there and marked as cut', () => {
   expect(keepFinalUrl(ofBytes(URL_MAX_BYTES))).toEqual({ finalUrl: ofBytes(URL_MAX_BYTES) });
   expect(keepFinalUrl(ofBytes(URL_MAX_BYTES + 1))).toEqual({
     finalUrl: ofBytes(URL_MAX_BYTES),
@@ -22,7 +22,7 @@ test('no character is cut in two', () => {
   expect(finalUrl).not.toContain('\ufffd');
 });
 
-test('a capture whose address was cut says so in `diagnostics`, and no other one has them', () => {
+test('a capture whose address was cut reports it in `diagnostics`, and no other one has them', () => {
   const toldOf = (finalUrl: string) =>
     toWireCaptureData(aCapture(keepFinalUrl(finalUrl)), 'http://shots.example').diagnostics;
   expect(toldOf(START)).toBeUndefined();

@@ -50,7 +50,7 @@ describe('a signed link', () => {
     expect(readQuery('url=%E0%A4%A')).toBeNull();
   });
 
-  it('takes a parameter that is given once only', () => {
+  it('takes each parameter once only', () => {
     expect(singleValue(read('key=a&key=b'), 'key')).toBeNull();
     expect(singleValue(read('key=a'), 'key')).toBe('a');
   });
@@ -93,7 +93,7 @@ describe('flat fields', () => {
     });
   });
 
-  it('do not drop a value that is given for an object', () => {
+  it('do not drop a plain value of an object', () => {
     expect(bodyOf(read('viewport=5&viewport.width=400')).body).toEqual({ viewport: '5' });
     expect(bodyOf(read('viewport.width=400&viewport=5')).body).toEqual({ viewport: [{ width: 400 }, '5'] });
   });

@@ -173,7 +173,7 @@ describe('a capture request', () => {
     expect(parse({ ...URL_ONLY, timezone: 'us/eastern' }).options.timezone).toBe('America/New_York');
   });
 
-  it('gives a region its locale and time zone, unless they are given', () => {
+  it('sets the locale and time zone of a region, unless the request has its own', () => {
     expect(parse({ ...URL_ONLY, region: 'jp' }).options).toMatchObject({ locale: 'ja-JP', timezone: 'Asia/Tokyo' });
     expect(parse({ ...URL_ONLY, region: 'jp', locale: 'en-GB' }).options).toMatchObject({
       locale: 'en-GB',
@@ -260,13 +260,13 @@ describe('what a submission is equal to', () => {
     },
   );
 
-  it('depends on the execution mode, however it was asked for', () => {
+  it('depends on the execution mode, by a field or a query parameter', () => {
     const sync = identity(URL_ONLY);
     expect(identity({ ...URL_ONLY, sync: false })).not.toBe(sync);
     expect(identity({ ...URL_ONLY, sync: false })).toBe(identity(URL_ONLY, { ...RULES, forceAsync: true }));
   });
 
-  it('shares a picture whatever sync, cache_ttl, webhook, upload, store and timeout say', () => {
+  it('shares a picture with any sync, cache_ttl, webhook, upload, store and timeout', () => {
     const picture = parse(URL_ONLY).cacheIdentity;
     const answered = {
       sync: false,

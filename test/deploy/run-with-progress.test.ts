@@ -11,7 +11,7 @@ async function run(program: string, isTTY: boolean) {
 }
 
 it.each([false, true])(
-  'a long command says what it does, and for how long; on a terminal (%s) in one line',
+  'a long command reports its progress and duration; on a terminal (%s) in one line',
   async (isTTY) => {
     const { shown, output } = await run("console.error('gyp info it worked'); setInterval(() => {}, 1_000)", isTTY);
     expect(shown.join('')).toMatch(/Installing: compiling … \d+ s/);
@@ -20,7 +20,7 @@ it.each([false, true])(
   },
 );
 
-it('a command that fails or is missing is told apart, with the end of its output', async () => {
+it('a command that fails is distinguished from a missing one, with the end of its output', async () => {
   const failing = await runWithProgress(process.execPath, ['-e', "console.log('x'.repeat(20_000)); process.exit(3)"], {
     what: 'a',
   });

@@ -35,7 +35,7 @@ async function aChain(
 }
 
 describe.each(KINDS)("a caller's %s proxy", (kind) => {
-  test('carries plain and secure traffic, and is given names, not addresses', async () => {
+  test('carries plain and secure traffic, and gets names, not addresses', async () => {
     await using secure = await startPlainSite({ secure: true });
     const { site, proxy, captureProxy, url } = await aChain({ kind, credentials: CREDENTIALS }, CREDENTIALS);
     expect((await sendThrough(captureProxy, url)).body).toBe('hello');
@@ -71,7 +71,7 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     expect(captureProxy.proxyFailure).toBeNull();
   });
 
-  test('is told apart from the target: one that cannot reach a target has not failed', async () => {
+  test('is distinguished from the target: one that cannot reach a target has not failed', async () => {
     const { captureProxy } = await aChain({ kind, mood: 'dead targets' });
     await expect(sendThrough(captureProxy, 'http://stub.example.com/')).rejects.toThrow();
     expect(await tunnelStatus(captureProxy, 'stub.example.com:443')).toBe(502);
@@ -116,7 +116,7 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
     },
   );
 
-  test('keeps its password out of the log, whatever happens', async () => {
+  test('keeps its password out of the log, also after failures', async () => {
     const { log, lines } = collectedLog();
     for (const mood of ['well', 'garbage', 'hang up', 'dead targets'] as const) {
       const others = { username: 'other', password: 'other' };

@@ -4,7 +4,7 @@ import { sendThrough } from './capture-proxy-client.js';
 import { openTestEgress, openTestProxy } from './open-test-egress.js';
 import { startPlainSite } from './plain-site.js';
 
-test('a name is asked for once in a capture, however many ask, found or not, and again by the next capture', async () => {
+test('a name is looked up once in a capture, found or not, and again by the next capture', async () => {
   await using site = await startPlainSite({
     answer: (_request, response) => response.writeHead(200, { connection: 'close' }).end(),
   });
@@ -72,7 +72,7 @@ test('an answer is kept for 30 seconds', async () => {
   expect(await resolve('a.example')).toEqual({ addresses: ['192.0.2.3'] });
 });
 
-test('a name server that was silent about one name is given a second for the others, until it says something', async () => {
+test('a name server that was silent about one name gets a second for the others, until it answers', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const silence = { unresolvable: 'ETIMEOUT', temporary: true };

@@ -111,7 +111,7 @@ describe('an open captureProxy', () => {
     expect(await text(socket)).toBe('heard all of it');
   });
 
-  test('still carries what the browser sends through a tunnel after the site has said all', async () => {
+  test('still carries what the browser sends through a tunnel after the site has ended its side', async () => {
     const heard: Promise<string>[] = [];
     await using site = await startTcpSite((socket) => void heard.push(text(socket.end('said all'))), {
       allowHalfOpen: true,
@@ -158,7 +158,7 @@ describe('a proxy refuses', () => {
     },
   );
 
-  test('and says why and for whom in the log alone, once, with how to allow it, also of what is refused at submission', async () => {
+  test('and logs once why, for whom and how to allow it, also for a refusal at submission', async () => {
     const { log, lines } = collectedLog();
     await using captureProxy = await openTestProxy(zone, { log }, { requester: { job_id: 'job_1', account: 'acme' } });
     for (const path of ['', 'again'])
@@ -308,7 +308,7 @@ describe('a capture over its limit', () => {
 });
 
 describe('a destination that cannot be reached', () => {
-  test('is told as what it was, and shown as no page', async () => {
+  test('is reported by its cause, and shown as no page', async () => {
     const { site, captureProxy } = await siteAndProxy({ answer: (request) => request.socket.end() });
     const closed = site.port;
     await expect(sendThrough(captureProxy, `http://${ALLOWED}:${closed}/`)).rejects.toThrow();

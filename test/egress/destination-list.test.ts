@@ -124,6 +124,6 @@ test.each([
   '',
   '*.10.0.0.1',
   'a/b',
-])('%j is a wrong setting, and the start says so', async (entry) => {
+])('%j is a wrong setting, which fails the start', async (entry) => {
   await expect(openTestEgress({}, { allowDestinations: [entry] })).rejects.toThrow(ConfigError);
 });

@@ -65,7 +65,7 @@ describe("the server's own request", () => {
     expect(world.site.requests).toHaveLength(1);
   });
 
-  test('reads no more than it was told to, and inflates nothing', async () => {
+  test('reads no more than its limit, and inflates nothing', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000));
     await using world = await siteAndGate({
       answer: (_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
@@ -147,7 +147,7 @@ describe('a forbidden destination', () => {
     'nowhere.example.net',
   ];
 
-  test.each([...hosts, ALLOWED])('%s is not asked', async (host) => {
+  test.each([...hosts, ALLOWED])('%s gets no request', async (host) => {
     await using canary = await startPlainSite({ address: '127.0.0.1' });
     await using gate = await openTestEgress({ 'private.example.net': ['127.0.0.1'] });
     const asked = gate.egress.fetch(aFetch(`http://${host}:${canary.port}/`, { allowedOrigins: [] }));
@@ -155,7 +155,7 @@ describe('a forbidden destination', () => {
     expect(canary.connections).toBe(0);
   });
 
-  test('is asked where its very origin is allowed, and there alone', async () => {
+  test('gets requests only if its very origin is allowed', async () => {
     await using canary = await startPlainSite({ address: '127.0.0.1' });
     await using gate = await openTestEgress();
     const origin = `http://127.0.0.1:${canary.port}`;

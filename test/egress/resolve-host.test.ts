@@ -6,7 +6,7 @@ import { createResolve, SystemHosts } from '../../src/egress/resolve-host.js';
 import { type DnsHandler, startDnsServer } from '../fixtures/dns-server.js';
 
 describe('a name server', () => {
-  test('is asked once for each family, and all of its answer counts', async () => {
+  test('gets one query for each family, and all of its answer counts', async () => {
     await using dns = await startDnsServer({ 'dual.example': ['192.0.2.1', '192.0.2.2', '2001:db8::1'] });
     const resolve = createResolve([dns.address]);
     expect(await resolve('dual.example')).toEqual({ addresses: ['192.0.2.1', '192.0.2.2', '2001:db8::1'] });
@@ -27,7 +27,7 @@ describe('a name server', () => {
   });
 
   // The look-up's own limit is that of a unit test.
-  test('that never answers is given up', { timeout: 15_000 }, async () => {
+  test('that never answers is abandoned', { timeout: 15_000 }, async () => {
     await using dns = await startDnsServer({ 'mute.example': 'SILENCE' });
     expect(await createResolve([dns.address])('mute.example')).toEqual({ unresolvable: 'ETIMEOUT', temporary: true });
   });

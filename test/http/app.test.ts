@@ -110,7 +110,7 @@ describe('webhook delivery', () => {
   const again = (id: string, ifMatch?: string) =>
     [`/v1/jobs/${id}/webhook/redeliver`, { method: 'POST', headers: { 'if-match': ifMatch } }] as const;
 
-  it('tells its status and ETag', async () => {
+  it('reports its status and ETag', async () => {
     const { services, job, delivery, etag } = withDelivery();
     const { status, headers, json } = await ask(services, `/v1/jobs/${job.id}/webhook`);
     expect([status, headers.get('etag')]).toEqual([200, etag]);

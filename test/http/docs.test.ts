@@ -108,7 +108,7 @@ describe('the documentation', () => {
     }
   });
 
-  it('follows the page at /, which says what runs there, with the first command and links', async () => {
+  it('follows the page at /, which describes what runs there, with the first command and links', async () => {
     await using served = await serveApp(fakeServices());
     const page = await (await fetch(served.url)).text();
     expect(page).toContain('This is a stillframe server');

@@ -68,7 +68,7 @@ describe.each(PROTECTED)('%s %s', (method, path, scope, policy) => {
     expectError(answer, { code: 'rate_limited', retriable: true });
   });
 
-  it('tells how the bucket stands on every other answer', async () => {
+  it('reports the state of the bucket on every other answer', async () => {
     const answer = await send(answeringServices(), route, `Bearer ${KEYS.full}`);
     expect([200, 428]).toContain(answer.status);
     expect(answer.headers.get('ratelimit-policy')).toBe(policy);

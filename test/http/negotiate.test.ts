@@ -102,7 +102,7 @@ describe('POST /v1/screenshot with Accept', () => {
     }
   });
 
-  it('says when the picture has been deleted since', async () => {
+  it('reports a picture that has been deleted since', async () => {
     expect((await post(fakeServices(), 'image/*')).status).toBe(410);
   });
 });

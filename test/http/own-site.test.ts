@@ -119,7 +119,7 @@ describe('what has no key of its own', () => {
     expect(await send(aServer(), [RENDER], [], '1.0')).toBe(403);
   });
 
-  it('is refused with a line in the log that says how to allow the name', async () => {
+  it('is refused with a line in the log that explains how to allow the name', async () => {
     const logged: string[] = [];
     const log = pino({}, { write: (text: string) => void logged.push(text) });
     await send(aServer({ log }), [RENDER], ['Host: shots.internal']);

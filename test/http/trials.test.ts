@@ -17,7 +17,7 @@ it('linear: long repeated text in any field holds up nobody', async () => {
   expect(beside(problems, /^(the event loop|answered after)/)).toEqual([]);
 });
 
-it('oracle: tells nobody whether another key has such a job', async () => {
+it('oracle: reveals to nobody whether another key has such a job', async () => {
   const { problems } = await oracle({ lookups: 200 });
   expect(beside(problems, /^the medians/)).toEqual([]);
 });

@@ -69,7 +69,7 @@ describe('POST /v1/pdf', () => {
     expect(await textsOf(files['b-2.pdf'] as Buffer)).toEqual(['Alpha page 3']);
   });
 
-  it('takes the PDFs of jobs, of addresses and of the form in the given order', async () => {
+  it('takes the PDFs of jobs, of addresses and of the form in the order of the request', async () => {
     const address = `https://shots.example/artifacts/${NAME}`;
     const given: Files = [['c.pdf', aDocument('Gamma')]];
     const { content } = await post(form({ files: [address, 'c.pdf'], merge: true, pages: '1' }, given));

@@ -203,7 +203,7 @@ describe('a split PDF', () => {
   });
 });
 
-it('pages are kept in the given order, and turned by what they are turned already', async () => {
+it('pages are kept in the order of the request, and turned in addition to their own rotation', async () => {
   const pages = [
     { from: 3, to: 3 },
     { from: 1, to: 2 },

@@ -250,11 +250,14 @@ describe('Grafana', { timeout: 60_000 }, () => {
   it.each([
     ['page', PAGE],
     ['box of the page', INNER],
-  ])('gets a whole dashboard that scrolls its %s, with the panels that load when they are seen', async (_what, url) => {
-    const { content } = await render({ url, width: '1000', height: '-1' });
-    expect(await sizeOf(content)).toEqual(['png', 1_000, 1_800]);
-    expect(await panelsIn(content)).toEqual(Array(6).fill('0,255,0'));
-  });
+  ])(
+    'gets a whole dashboard that scrolls its %s, with the panels that load when they come into view',
+    async (_what, url) => {
+      const { content } = await render({ url, width: '1000', height: '-1' });
+      expect(await sizeOf(content)).toEqual(['png', 1_000, 1_800]);
+      expect(await panelsIn(content)).toEqual(Array(6).fill('0,255,0'));
+    },
+  );
 
   it('gets a PDF, and 408 when the queries do not end in time', async () => {
     const { content } = await render({ url: PAGE, encoding: 'pdf' });

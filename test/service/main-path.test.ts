@@ -99,7 +99,7 @@ describe('the main path', () => {
     expect((await service.get(`/v1/jobs/${jobId}`)).status).toBe(404);
   });
 
-  it('captures a batch, tells its end once, and sends its pictures as a zip file', async () => {
+  it('captures a batch, announces its end once, and sends its pictures as a zip file', async () => {
     const call = (method: string, path: string, body?: unknown, headers = {}) =>
       callApi(`${service.url}/v1/batches${path}`, service.key, { method, body: JSON.stringify(body), headers });
     const wish = { format: 'png', cache_ttl: 0, ...SMALL };

@@ -10,7 +10,7 @@ const PAGE = `<style>body{margin:0;display:flex;height:100vh}div{flex:1}</style>
 <div style="background:#f00"></div><div style="background:#777"></div><div style="background:#00f"></div>`;
 const BASE = { html: PAGE, viewport: { width: 600, height: 400, deviceScaleFactor: 1 }, cache_ttl: 0 };
 
-it('a picture is turned and has the colors of its palette, whatever it shows', async () => {
+it('a picture is turned and has only the colors of its palette', async () => {
   const answer = await service.post({ ...BASE, format: 'png', palette: { colors: 7 }, rotate: 90 });
   expect(answer.body.data).toMatchObject({
     format: 'png',

@@ -9,7 +9,7 @@ import { startReceiver } from '../fixtures/webhook-receiver.js';
 const SIGNATURE = 'X-Amz-Signature=f00dfeed';
 const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 }, html: '<h1>Invoice</h1>' };
 
-it('puts the picture where the request says, and tells so in the answer, the look-up and the webhook, without the secret', async () => {
+it('puts the picture where the request says, and reports it in the answer, the look-up and the webhook, without the secret', async () => {
   const { lines, log } = readableLog('trace');
   await using bucket = await startUploadReceiver('127.0.0.2');
   await using hooks = await startReceiver();

@@ -55,7 +55,7 @@ async function run(id: string) {
 }
 
 describe('a watch', () => {
-  it('tells a change by a signed webhook, once, and nothing where nothing has changed', async () => {
+  it('reports a change by a signed webhook, once, and nothing if nothing has changed', async () => {
     const watch = await aWatch();
     const first = await run(watch.id);
     expect(first).toMatchObject({ state: 'unchanged', share: null, error: null, messages: [], approved: true });

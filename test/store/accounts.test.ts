@@ -18,7 +18,7 @@ test('account names are unique, and quotas can be set and removed', async ({ sto
   await expect(store.setQuota('acme', -1)).rejects.toThrow();
 });
 
-test('credits without a job are charged up to the quota, however many come at once, and are given back', async ({
+test('credits without a job are charged up to the quota, however many come at once, and can be refunded', async ({
   store,
   user,
 }) => {

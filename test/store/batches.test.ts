@@ -39,7 +39,7 @@ const deliver = (store: Store) => store.claimNextDelivery({ now: LATER, leaseMs:
 const reserved = async (store: Store, { accountId }: Caller) => (await store.usage(accountId, NOON)).reserved;
 
 describe('a batch', () => {
-  test('is accepted as a whole, and tells its end once, after its last capture', async ({ store }) => {
+  test('is accepted as a whole, and announces its end once, after its last capture', async ({ store }) => {
     const user = await aCaller(store);
     const { batch, jobs } = aBatch(user, { webhook: WEBHOOK, idempotencyKey: 'k' });
     const accepted = await store.acceptBatch(batch, jobs, RULES);
@@ -114,7 +114,7 @@ describe('a batch', () => {
     expect((await claimNext(store, { now: LATER })).id).toBe(jobs[0]?.id);
   });
 
-  test('is removed as one, and says so if it had not ended', async ({ store }) => {
+  test('is removed as one, and announces it if it had not ended', async ({ store }) => {
     const user = await aCaller(store);
     const { batch, jobs } = aBatch(user, { webhook: WEBHOOK, idempotencyKey: 'k' });
     await store.acceptBatch(batch, jobs, RULES);

@@ -110,7 +110,7 @@ test('the jobs that have ended are counted by hour', async ({ store }) => {
   ]);
 });
 
-test('a page examines 1,000 jobs, and says where the next page starts', () => {
+test('a page examines 1,000 jobs, and returns where the next page starts', () => {
   const looked = Array.from({ length: EXAMINED_JOBS_MAX }, (_, i) => ({
     seq: 5_000 - i,
     state: i === 900 ? ('failed' as const) : ('completed' as const),

@@ -88,7 +88,7 @@ describe('receivers', () => {
     for (let i = 0; i < 4; i++) await claimDelivery(store, { now: NOON + 15_003 });
   });
 
-  test('a delivery is given up after a day, and its job can be deleted then', async ({ store }) => {
+  test('a delivery is abandoned after a day, and its job can be deleted then', async ({ store }) => {
     const job = await anEndedJob(store, await aCaller(store));
     const day = 86_400_000;
     const deletion = { before: NOON + 1, limit: 10 };

@@ -39,7 +39,7 @@ describe('the pictures after the first of a job', () => {
     expect(await store.complete(claim, severalPictures(), NOON)).toHaveLength(1);
   });
 
-  test('are kept, counted once and told with it', async ({ store, claim }) => {
+  test('are kept, counted once and reported with it', async ({ store, claim }) => {
     await store.complete(claim, severalPictures(), NOON);
     expect([await due(store), await store.keptArtifacts(NAMES)]).toEqual([[], new Set(NAMES)]);
     expect((await store.storageUse()).pictures).toBe(1_230);

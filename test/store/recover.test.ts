@@ -13,7 +13,7 @@ test.beforeEach(async ({ store, user }) => {
   );
 });
 
-test('work of this process is not recovered, whatever the clock says', async ({ store }) => {
+test('work of this process is not recovered, even if the clock jumps', async ({ store }) => {
   const due = await store.claimNextDelivery({ now: NOON, leaseMs: 15_000, perReceiver: 1 });
   if (due === null) throw new Error('no delivery is due');
   const [mine, lost] = [await claimNext(store), await claimNext(store)];

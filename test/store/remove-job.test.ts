@@ -63,7 +63,7 @@ describe('a job that is removed before its end', () => {
     expect(await store.accept(again, RULES)).toMatchObject({ kind: 'conflict', sameKey: true, isRemoved: true });
   });
 
-  test('tells its webhook so', async ({ store }) => {
+  test('is announced to its webhook', async ({ store }) => {
     const user = await aCaller(store);
     const { id } = await aQueued(store, user, { webhook: WEBHOOK });
     expect(await store.removeJob(id, user.keyId, LATER)).toMatchObject({ canceled: { hasWebhook: true } });

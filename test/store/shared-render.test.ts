@@ -66,7 +66,7 @@ test('a restart between two slices loses no follower', async ({ it, user }) => {
   expect(await store.findJob(leader.id)).toMatchObject({ state: 'completed' });
 });
 
-test('followers with a longer timeout continue behind one of them after a failure, in whatever slice they are', async ({
+test('followers with a longer timeout continue behind one of them after a failure, in any slice', async ({
   store,
   user,
 }) => {

@@ -32,7 +32,7 @@ const test = base.extend(
   async ({ store, user }) => (await aCaptured(store, user, { cacheIdentity: 'page' })).name,
 );
 
-test('a job that uploads is queued although its picture is stored, and is told which one', async ({
+test('a job that uploads is queued although its picture is stored, whose name it gets', async ({
   store,
   user,
   stored,

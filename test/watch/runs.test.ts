@@ -34,7 +34,7 @@ describe('the times of a watch', () => {
     expect((await watches.read(user, watch.id)).next_run_at).toBe(NOON + 1_001 * MINUTE_MS);
   });
 
-  test('a time that comes while the run before has not ended is skipped, and tells nothing', async ({
+  test('a time that comes while the run before has not ended is skipped, and sends nothing', async ({
     store,
     user,
   }) => {
@@ -61,7 +61,7 @@ describe('the times of a watch', () => {
   });
 });
 
-describe('what runs tell', () => {
+describe('the messages of runs', () => {
   test('changes, each once; equal bytes are not compared', async ({ store, user }) => {
     const { create, next, told, room } = aRoom(store, user);
     const { id } = await create();
@@ -83,7 +83,7 @@ describe('what runs tell', () => {
     expect(await told(id)).toEqual(['watch.report', 'watch.report']);
   });
 
-  test('a change of the readable text, with its diff, whatever the pixels', async ({ store, user }) => {
+  test('a change of the readable text, with its diff, independently of the pixels', async ({ store, user }) => {
     const { create, next } = aRoom(store, user);
     const { id } = await create({ text: true });
     await next(id, { shows: 'one', text: 'Price\n10 €' });
@@ -233,7 +233,7 @@ describe('claims', () => {
 });
 
 describe('what is kept', () => {
-  test('runs by number and age, with their pictures, whatever the ordinary retention; the baseline always', async ({
+  test('runs by number and age, with their pictures, independently of the ordinary retention; the baseline always', async ({
     store,
     user,
   }) => {

@@ -47,7 +47,7 @@ describe('the times of a pattern', () => {
     expect(times(berlin(cron), after, expected.length)).toEqual(expected);
   });
 
-  it('an interval counts hours, whatever the clock on the wall does, from its start on and until its end', () => {
+  it('an interval counts hours across changes of daylight saving time, from its start on and until its end', () => {
     const schedule = { every: '12h' };
     expect(times(schedule, '2026-10-25T00:30Z', 2)).toEqual(['2026-10-25T12:00', '2026-10-26T00:00']);
     const bounded = {
@@ -81,7 +81,7 @@ describe('the times of a pattern', () => {
     [{ cron: '0 9 1-7 * MON#1' }, 'at the times of 0 9 1-7 * MON#1 (UTC)'],
     [{ every: '1d' }, 'every day'],
     [{ every: '90m' }, 'every 90 minutes'],
-  ])('%o is said as: %s', (schedule, words) => {
+  ])('%o is described as: %s', (schedule, words) => {
     expect(describeSchedule(schedule)).toBe(words);
   });
 });

@@ -23,7 +23,7 @@ const depsOf = (origin: string, over: Partial<UploadDeps> = {}): UploadDeps & As
 };
 
 describe('an upload', () => {
-  it('puts the picture with its type and length, and tells its address without the query', async () => {
+  it('puts the picture with its type and length, and reports its address without the query', async () => {
     await using receiver = await startUploadReceiver('127.0.0.1');
     await using deps = depsOf(receiver.origin);
     const [url, path] = [`${receiver.origin}/bucket/a%20b.webp`, '/bucket/a%20b.webp?X-Amz-Signature=f00d'];
@@ -34,7 +34,7 @@ describe('an upload', () => {
     expect(receiver.uploads[0]?.headers['transfer-encoding']).toBeUndefined();
   });
 
-  it('has another method and further headers if the order says so', async () => {
+  it('has another method and further headers if the task has them', async () => {
     await using receiver = await startUploadReceiver('127.0.0.1');
     await using deps = depsOf(receiver.origin);
     const headers = { 'x-token': 't', 'content-type': 'text/plain' };

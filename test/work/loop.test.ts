@@ -159,7 +159,7 @@ test('a task that is due but held back makes no busy loop', async () => {
   expect(await soon(loop.drain(0))).toBe('idle');
 });
 
-test('a claim that fails is reported and tried again after a bounded wait, whatever the wakes', async () => {
+test('a claim that fails is reported and tried again after a bounded wait, despite wakes', async () => {
   let broken = true;
   let claims = 0;
   const { loop, errors, backlog, started, end } = harness({
@@ -204,7 +204,7 @@ test('a task that rejects is reported and frees its slot', async () => {
   expect(await soon(loop.drain(NEVER_MS))).toBe('idle');
 });
 
-test('drain claims no more, says busy when the grace ends first, and idle when the tasks do', async () => {
+test('drain claims no more, and returns busy when the grace ends first, or idle when the tasks do', async () => {
   const { loop, backlog, started, end } = harness({ concurrency: 1 });
   backlog.push('a', 'b');
   loop.start();

@@ -22,7 +22,7 @@ function aClock(kept: KeptClock | null = null, wall = NOON) {
 /** The clock of the next run, with the wall clock so far from where it was. */
 const nextRun = (kept: KeptClock, aheadMs: number) => aClock(kept, kept.trusted + aheadMs);
 
-test('it tells what the wall clock tells as long as that goes on evenly, or is set a little', () => {
+test('it follows the wall clock as long as that goes on evenly, or is set a little', () => {
   const { hands, clock, pass } = aClock();
   pass(10 * DAY_MS);
   hands.wall -= 40_000;

@@ -39,7 +39,7 @@ const REFUSED_READS = {
   ),
   '/sessions': NO_SOCKETS,
   '/config': 'The settings are not told here: see the console of this server, or GET /v1/health.',
-  '/meta': 'No browser versions are told here: see GET /v1/health.',
+  '/meta': 'No browser versions are reported here: see GET /v1/health.',
 };
 const SOCKETS = [
   '/chromium',

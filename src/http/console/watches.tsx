@@ -45,7 +45,7 @@ export async function watchesPage({ services, c }: Visit): Promise<Answer> {
           </a>
         </p>
         {watches.length === 0 ? (
-          <p class="card">No watches. A watch captures a page by a schedule, and tells what has changed.</p>
+          <p class="card">No watches. A watch captures a page by a schedule, and reports what has changed.</p>
         ) : null}
         <ul class="watches">
           {watches.map((watch, i) => (

@@ -75,7 +75,7 @@ export const WATCH_ROUTES: readonly Route[] = [
     described: {
       operationId: 'createWatch',
       summary: 'Watch a page',
-      description: 'Captures a page by a schedule, and tells what has changed.',
+      description: 'Captures a page by a schedule, and reports what has changed.',
       body: {
         description: 'At most 256 KiB.',
         schema: watchRequestSchema,

@@ -387,13 +387,13 @@ describe('the interface of browserless', () => {
       path,
     ]),
     ...['/screenshot', '/chromium/pdf', '/chrome/scrape'].map((path) => ['GET', path]),
-  ])('says of %s %s what to use instead', async (method, path) => {
+  ])('names for %s %s what to use instead', async (method, path) => {
     const answer = await ask(services(), `${path}?token=${KEYS.full}`, { method });
     expect([answer.status, answer.text]).toEqual([404, expect.stringContaining('here')]);
     expect(answer.headers.get('content-type')).toBe('text/plain; charset=UTF-8');
   });
 
-  it('tells how busy it is, to those who have a key', async () => {
+  it('reports its load to callers with a key', async () => {
     const by = services();
     const [active, pressure] = ['/active', '/pressure'].map((path) => `${path}?token=${KEYS.reader}`) as [
       string,
@@ -425,7 +425,7 @@ describe('the interface of browserless', () => {
     expect((await send('/content', { query: `token=${KEYS.reader}`, by })).status).toBe(403);
   });
 
-  it('tells the response of the page, and none for `html`', async () => {
+  it('reports the response of the page, and none for `html`', async () => {
     const { headers } = await send('/screenshot');
     const told = ['x-response-code', 'x-response-status', 'x-response-url'];
     expect(told.map((name) => headers.get(name))).toEqual(['404', 'Not Found', `${URL}?a=1`]);

@@ -320,7 +320,7 @@ describe('the interface of Gotenberg', () => {
     expect((await post(PDF, {}, HTML, { headers: { authorization: `Bearer ${KEYS.reader}` } })).status).toBe(403);
   });
 
-  it('tells its health and version without a key, and repeats the trace', async () => {
+  it('reports its health and version without a key, and repeats the trace', async () => {
     const [by, headers] = [aCompatibleApi(), { authorization: undefined, 'gotenberg-trace': 't-1' }];
     const chromium = { status: 'up', timestamp: expect.stringMatching(/^\d{4}-/) };
     const health = await ask(by, '/health', { headers });
@@ -738,7 +738,7 @@ describe('the Gotenberg behind the interface', () => {
   it.each([
     [200, 'attachment; filename="a.pdf"'],
     [400, null],
-  ])('makes the PDF/A, or says with %i why not', async (status, disposition) => {
+  ])('makes the PDF/A, or explains with %i why not', async (status, disposition) => {
     await using upstream = await startUpstream({ status, body: 'archived' });
     const answer = await post(PDF, { pdfa: 'PDF/A-2b', pdfua: '1' }, HTML, {
       by: upstream.by,

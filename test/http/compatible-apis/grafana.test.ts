@@ -136,7 +136,7 @@ describe("the interface of Grafana's image renderer", () => {
     },
   );
 
-  it('says that it runs, without a key', async () => {
+  it('reports that it runs, without a key', async () => {
     const headers = { 'x-auth-token': '' };
     const health = await send({}, { path: '/healthz', headers });
     expect([health.status, health.text]).toEqual([200, 'OK']);
@@ -148,7 +148,7 @@ describe("the interface of Grafana's image renderer", () => {
     expect([status, text]).toEqual([501, expect.stringContaining('renders png and pdf only')]);
   });
 
-  it('tells a version that can do what Grafana asks for, without a key', async () => {
+  it('reports a version that supports what Grafana needs, without a key', async () => {
     const answer = await send({}, { path: '/render/version', headers: { 'x-auth-token': '' } });
     expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { version: '5.0.0' }]);
   });

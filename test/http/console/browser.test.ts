@@ -246,7 +246,7 @@ test('a job is compared with the capture before it, with a slider', async () => 
   expect(complaints).toEqual([]);
 });
 
-test('the request is written as code as the reader types, and nothing is captured unasked', async () => {
+test('the request is written as code as the reader types, and nothing is captured meanwhile', async () => {
   await using visitor = await aVisitor();
   const { page, complaints, asked } = visitor;
   const previews = () => asked.filter((address) => address.endsWith('/console/preview')).length;

@@ -119,7 +119,7 @@ describe('the form of a capture', () => {
     expect(line).toContain('"Authorization: Bearer $STILLFRAME_KEY"');
   });
 
-  test('shows every problem at its field, as the API says it', async () => {
+  test('shows every problem at its field, in the words of the API', async () => {
     const wrong = {
       url: 'ftp://example.com',
       quality: '900',
@@ -452,7 +452,7 @@ describe('jobs', () => {
     expect((await visitor.get(`/console/job?id=${html.id}`)).text).not.toContain('capture?url=');
   });
 
-  test('a job shows its course in words, and nothing that its page says is markup', async () => {
+  test('a job shows its course in words, and no text of its page becomes markup', async () => {
     it.services.timingsOf = () => ({ queue: 1, navigate: 60, shoot: 40 });
     const box = { x: 0, y: 0, width: 1, height: 1 };
     const elements = [{ ref: 'e1-0000000-0000000', role: 'button', name: HOSTILE, box, selector: HOSTILE }];
@@ -616,7 +616,7 @@ describe('accounts', () => {
   });
 });
 
-test('the system page tells how much storage is used, and which servers run', async () => {
+test('the system page shows the storage that is used, and the servers that run', async () => {
   it.services.store.storageUse = async () => ({ pictures: 12_345_000_000, database: 5_600_000, free: 1_200_000 });
   if (it.services.console !== undefined) it.services.console.maxStorageBytes = 20_000_000_000;
   const { text } = await visitor.get('/console/system');

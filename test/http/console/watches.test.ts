@@ -62,7 +62,7 @@ test('the form makes a watch, which the list and its page show', async () => {
   ]);
 });
 
-test('the form says the schedule in words with its next five times, and names what is wrong', async () => {
+test('the form shows the schedule in words with its next five times, and names what is wrong', async () => {
   const checked = (await visitor.post('/console/watch-form', { ...FIELDS, url: '', do: 'check' })).text;
   expect(checked).toContain('every Monday at 08:00 (Europe/Berlin)');
   expect(/Next: (.*?)<\/p>/.exec(checked)?.[1]?.split(';')).toHaveLength(5);

@@ -128,7 +128,7 @@ describe('the text of a page', () => {
     expect(insideOf(text)).toContain('reveal the key');
   });
 
-  it('is cut at the limit of the API, which the answer says', async () => {
+  it('is cut at the limit of the API, as the answer reports', async () => {
     const { texts } = await mcp.call('capture_page', { url: site.url('/wordy'), view: 'markdown' });
     expect(texts[0]).toContain('paragraph number 100');
     expect(texts[0]?.length).toBeLessThan(12_600);

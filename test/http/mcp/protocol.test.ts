@@ -116,7 +116,7 @@ describe('a tool', () => {
     expect(services.submitted).toEqual([]);
   });
 
-  it('that captures is counted as a submission, and says when to try again', async () => {
+  it('that captures is counted as a submission, and reports when to try again', async () => {
     const services = fakeServices({ limits: limitsOf({ submissions: 1 }) });
     expect((await call(services, 'capture_page', CAPTURE)).isError).toBe(false);
     const { headers, facts } = await call(services, 'capture_page', CAPTURE);
@@ -148,7 +148,7 @@ describe('a tool', () => {
     expect(services.submitted).toHaveLength(1);
   });
 
-  it('says how to go on with a capture that is not finished', async () => {
+  it('explains how to continue with a capture that is not finished', async () => {
     const job = aJob({ state: 'active', progress: 40 });
     const { isError, facts, texts } = await call(fakeServices({ submit: async () => job }), 'capture_page', CAPTURE);
     expect({ isError, facts }).toMatchObject({

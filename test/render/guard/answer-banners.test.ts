@@ -473,7 +473,7 @@ describe.concurrent('popups', () => {
     }
   });
 
-  it('are closed only if asked for, and no login that a step may have opened', async () => {
+  it('are closed only on request, and no login that a step may have opened', async () => {
     const account = `${ARTICLE}${over(`<p>Create a free account</p><a href="/up">Sign up</a>${X}`)}`;
     expect(await opened(account, {})).toMatchObject({ told: undefined, isChanged: false });
     expect(await opened(account, { block_popups: ['newsletter'] })).toMatchObject({ told: '', isChanged: false });

@@ -29,7 +29,7 @@ async function inspected(page: string, wish: Record<string, unknown> = {}) {
   return { ...rendering, facts: inspection.facts, elements: inspection.elements ?? [] };
 }
 
-it('tells what the head of a document says, without credentials, and its headings and links', async () => {
+it('reports the head of a document, without credentials, and its headings and links', async () => {
   const body = `<h1>Tea &amp; <em>cups</em></h1><h2 hidden>Hidden</h2><div role="heading" aria-level="3">Green</div>
     <a href="/green?size=2#top"><img alt="Green tea" src="/missing.png"></a><a href="/green?size=2#top">Again</a>
     <a href="http://user:secret@shop.example/x" rel="nofollow">Shop</a><a href="javascript:alert(1)">No</a><a href="mailto:a@b.example">Mail</a>
@@ -178,7 +178,7 @@ it('numbers only what is shown, and covers nothing with a backdrop', async () =>
   }
 });
 
-it('finds the element of a ref in another load of the page, or says that it no longer fits', async () => {
+it('finds the element of a ref in another load of the page, or reports that it no longer fits', async () => {
   const buttons = (
     first: string,
   ) => `<title>R</title><div>${first}</div><main><button>Same</button><button>Same</button></main>
@@ -257,7 +257,7 @@ const EVERY_TYPE = {
   nothing: { selector: '.nothing', type: 'number' },
 } as const;
 
-it('extracts values of every type with their boxes, whatever the page has done to its own world', async () => {
+it('extracts values of every type with their boxes, although the page has changed its own world', async () => {
   const page = `<!doctype html><html lang="de"><link rel="canonical" href="https://me:secret@shop.example/tea"><title>Tea</title>
     <style>body{margin:0}main{padding-top:1000px}h1{margin:0;height:40px}</style><main><h1>Green
     tea</h1><span class="price">1.234,56 €</span><data value="4.5">4 1/2</data>

@@ -36,7 +36,7 @@ async function turns(count: number): Promise<void> {
 const event = (method: string, params: object) => `${JSON.stringify({ method, params, sessionId: SESSION })}\0`;
 
 describe('the pipe', () => {
-  it("keeps what a page's console says for the session that reads it, up to a length, and for no other", async () => {
+  it('keeps the console messages of a page for the session that reads it, up to a length, and for no other', async () => {
     const ends = aPipe();
     const thrown = (text: string) => event('Runtime.exceptionThrown', { text });
     const ofOther = thrown('other').replace(SESSION, 'CD'.repeat(16));

@@ -116,7 +116,7 @@ it('ends with a screenshot that fails', async () => {
   expect(await frames.stop()).toBe(true);
 });
 
-it('tells, when it stops, whether the last frame has ended', async () => {
+it('reports, when it stops, whether the last frame has ended', async () => {
   const { page, frames } = aPage();
   frames.start();
   await turns();

@@ -168,7 +168,7 @@ describe.concurrent('a check that fails', () => {
     ['fail_if_content_contains', ['QUIET page', 'nowhere'], { found: ['QUIET page'] }],
     ['min_capture_height', 601, { required: 601, seen: 600 }],
     ['min_capture_bytes', 10_000_000, { required: 10_000_000 }],
-  ])('tells what it has found: %s', async (check, wish, details) => {
+  ])('reports what it has found: %s', async (check, wish, details) => {
     const error = await rig.failure(site.url('/static'), { [check]: wish });
     expect(error).toMatchObject({ code: 'render_incomplete', details: { check, ...details } });
   });

@@ -84,7 +84,7 @@ describe.concurrent('the connection to the target', () => {
     expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details });
   });
 
-  it('an address without a scheme that is reached by http only says that https was tried', async () => {
+  it('an address without a scheme that is reached by http only reports that https was tried', async () => {
     const bare = site.url('/only-http?a=b').replace('http://', '');
     const sentence = `https was tried, since you gave no scheme; try http://${bare.split('?')[0]}`;
     expect((await rig.failure(bare)).message).toContain(sentence);

@@ -182,7 +182,7 @@ describe.concurrent('a scroll', () => {
   it.each([
     ['', 'section'],
     [' in shadow trees', `section.attachShadow({ mode: 'open' })`],
-  ])('is given time in which what comes into view shows other content in turn%s', async (_where, root) => {
+  ])('gets time in which what comes into view shows other content in turn%s', async (_where, root) => {
     await shows(page(shownBy(root), SECTIONS), 'all done', { full_page: true });
   });
 });

@@ -6,7 +6,7 @@ import { RequestLog } from '../../../src/render/page/request-log.js';
 const send = (log: RequestLog, requestId: string, url: string, type = 'fetch') =>
   log.sent({ requestId, timestamp: 1, request: { url } }, type);
 
-it('tells of the document that is shown, however many requests an earlier one has made', () => {
+it('has the requests of the document that is shown, however many an earlier one has made', () => {
   const log = new RequestLog();
   send(log, 'first', 'http://a.example/', 'document');
   for (let nth = 0; nth < 5_000; nth++) send(log, `${nth}`, `http://a.example/${nth}`);

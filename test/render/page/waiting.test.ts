@@ -166,7 +166,7 @@ describe.concurrent('wait_for_idle', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('says in a warning that the page was still waiting', async () => {
+  it('warns that the page was still waiting', async () => {
     const { warnings } = await rig.capture(scripted(`fetch('/hang?late')`, '<p>Connecting…</p>'));
     expect(warnings).toMatchObject([{ code: 'still_waiting', message: expect.stringContaining('"Connecting…"') }]);
     const quiet = '<h1>News</h1><p>What happened today</p><a href="/more">Read more…</a>';

@@ -107,7 +107,7 @@ it('a title of a page with control characters, half an emoji and 100,000 letters
   expect(xmp).toContain('a ]]&gt; xxx');
 });
 
-it('a password encrypts the document, with the permissions that are given', async () => {
+it('a password encrypts the document, with the permissions of the request', async () => {
   const password = { user: 'geheim', permissions: ['copy' as const] };
   const { content } = await editPdf({ content: plain, edits: { password } });
   expect(Buffer.from(content).includes('a.test')).toBe(false);

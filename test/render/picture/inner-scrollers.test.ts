@@ -147,7 +147,7 @@ it.concurrent('a list that loads endlessly is not awaited, which is reported', a
   expect(diagnostics).toMatchObject({ scrollHeight: height, stoppedReason: 'time_limit', truncated: true });
 });
 
-it.concurrent('a frame keeps elements as high as its view, and loads content that waits to be seen', async () => {
+it.concurrent('a frame keeps elements as high as its view, and loads content that waits until it is in view', async () => {
   const hero = `<section style="min-height:100vh;position:relative"><div style="position:absolute;inset:0;height:100%;background:rgb(${MARK})"></div></section>`;
   const lazy = `<p id=p style="height:90px;margin:0"></p><script>new IntersectionObserver(([e]) => { if (e.isIntersecting) p.style.background = "rgb(4,5,6)" }).observe(p)</script>`;
   const { content, height } = await take(browser, inFrame(`${hero}${SHELL_ROWS}${lazy}`), FULL_PAGE);

@@ -62,7 +62,7 @@ it('a carousel that turns by itself shows one quote as a whole, and lacks nothin
   expect({ lacksContent, truncated: diagnostics.truncated }).toEqual({ lacksContent: false, truncated: false });
 });
 
-it('blocks are captured where each of them was seen best, whatever shows and hides it', async () => {
+it('blocks are captured where each of them was visible best, by any way of showing and hiding', async () => {
   const kinds = ['half', 'whole', 'middle', 'blurred', 'aside', 'slow', 'drawn', 'shadow'];
   const html = `<!doctype html><style>body{margin:0;overflow-x:hidden}section{padding:110px 0;background:#eee}.r{height:640px;width:500px;margin:auto;background:red}
     .half,.whole,.middle,.slow{opacity:0}.blurred{filter:blur(40px)}.aside{transform:translateX(-200vw)}.r.drawn{background:none}
@@ -138,7 +138,7 @@ it.each([['by_sections'], ['native']])(
   },
 );
 
-it('panels that move through a pinned box are missing on paper, which is told', async () => {
+it('panels that move through a pinned box are missing on paper, which is reported', async () => {
   const { diagnostics, lacksContent } = await take(browser, PANELS, { format: 'pdf', pdf: { paper: 'a4' } });
   expect(diagnostics.truncated).toBe(true);
   expect(lacksContent).toBe(true);

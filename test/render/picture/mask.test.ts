@@ -141,7 +141,7 @@ it.concurrent('a mask covers the pictures of a PDF', async () => {
   expect(masked.content.byteLength).not.toBe(bare.content.byteLength);
 });
 
-it.concurrent('a mask of too many boxes fails the capture, whatever is tolerated', async () => {
+it.concurrent('a mask of too many boxes fails the capture, even with `tolerate`', async () => {
   const html = page(`${'<i style="float:left;width:2px;height:2px"></i>'.repeat(2_001)}`);
   await expect(take(browser, html, { mask: ['i'], tolerate: ['render_incomplete'] })).rejects.toMatchObject({
     code: 'invalid_request',

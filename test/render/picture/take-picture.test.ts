@@ -263,7 +263,7 @@ describe.concurrent('a PDF', () => {
     ['of the view', {}, views(2)],
     ['of a whole page, by sections', { full_page: true, full_page_algorithm: 'by_sections' }, [[800, 1_200]]],
     ['of a whole page, native', { full_page: true, full_page_algorithm: 'native' }, [[800, 1_200]]],
-  ])("%s is on the requested paper, whatever the page's own rules say", async (_what, wire, expected) => {
+  ])("%s is on the requested paper, despite the page's own rules", async (_what, wire, expected) => {
     const page = (rule: string) => `<style>${rule}body{margin:0;height:1200px;background:teal}</style><h1>Words</h1>`;
     const own = await take(browser, page('@page{size:A4 landscape;margin:5cm}'), { format: 'pdf', ...wire });
     const plain = await take(browser, page(''), { format: 'pdf', ...wire });

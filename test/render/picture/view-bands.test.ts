@@ -32,7 +32,7 @@ describe('the layout of a page is not changed by its picture', () => {
     expect(await blotOf(content, RED)).toMatchObject({ width: 400, height: 200, pixels: 80_000 });
   });
 
-  it.each(WAYS)('as the page is told: %s', async (_way, wire) => {
+  it.each(WAYS)('as the page observes it: %s', async (_way, wire) => {
     const styles =
       '<style>#b{transition:all .1s}@media(max-width:900px){#b{color:#fff;font-size:40px;animation:in 1s}}</style><p id=b>text</p>';
     const events: string[] = [];

@@ -294,7 +294,7 @@ it.concurrent('wait_for_function that throws fails at once with the exception, e
   expect(performance.now() - began).toBeLessThan(30_000);
 });
 
-it.concurrent('a wait_for step that fails says where the page is, without the secrets of a form', async () => {
+it.concurrent('a wait_for step that fails reports where the page is, without the secrets of a form', async () => {
   const login = page('<form><input id="name" name="name"><button>Go</button></form>');
   const secret = { action: 'type', selector: '#name', secret: "sword fish'é" };
   const steps = [secret, click('button'), waitFor({ url: '*/nowhere' })];
