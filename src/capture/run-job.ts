@@ -98,7 +98,8 @@ export async function runJob(deps: RunJobDeps, job: ClaimedJob, shutdown: AbortS
       const opened = options.files === null ? null : await openFiles(deps, options.files, signal);
       const page = opened === null ? { options } : { options: withList(options, opened.list), files: opened.contents };
       const progress = { onBegin, onProgress: lease.progress, onStages };
-      const task: RenderTask = { id: job.id, account: job.accountId, ...page, ...progress, kept };
+      const { id, accountId: account, isOfBatch: inBackground } = job;
+      const task: RenderTask = { id, account, inBackground, ...page, ...progress, kept };
       const rendering = await deps.render(task, signal);
       conclusion = await traceStore(
         trace,

@@ -22,6 +22,8 @@ export interface RenderTask extends PageTask {
   /** Identifies the account in the log. */
   account?: string;
   local?: LocalPassage | undefined;
+  /** Whether its page leaves the processor to those of other captures. */
+  inBackground?: boolean;
   /** The content of `options.files`. */
   files?: FileContents | undefined;
   /** Called when memory is available for the capture, and again if it is repeated. Its timeout starts here. */
@@ -171,6 +173,7 @@ async function captureOnce(
       own,
     });
     const { session } = lease;
+    if (order.inBackground) lease.lowerPriority();
     // The start of a dedicated browser does not count towards the timeout: the capture did not cause the first crash.
     using deadlines = new Deadlines(
       { ...options, grace: animationGraceMs(options), began: alone ? monotonicNow() : askedAt },

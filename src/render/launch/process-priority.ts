@@ -48,7 +48,7 @@ const STEPS = [
   { ticks: 100, niceness: 16 },
   { ticks: 40, niceness: 10 },
 ];
-const NICENESS_MAX = 19;
+export const NICENESS_MAX = 19;
 
 /** Gives long-running renderers a lower priority than new ones, which costs nothing while the CPU is idle. */
 export class RendererPriority {

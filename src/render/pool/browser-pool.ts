@@ -83,6 +83,8 @@ export interface PageLease {
   readonly session: PageSession;
   /** Aborts `session.lost` if the browser has a fault that may have affected the page. */
   verify(): void;
+  /** Lets the page leave the processor to other pages, until its end. */
+  lowerPriority(): void;
   /** Must be called after a failure that a crash may have caused: the crash is reported a little later. Takes up to 1 s if the page does not respond. */
   awaitCrash(): Promise<void>;
   /** Closes page, context and proxy within 2 s, and kills the browser if it does not respond. May be called twice. */
@@ -393,6 +395,7 @@ export class BrowserPool implements AsyncDisposable {
       return {
         session,
         verify: () => browser.verify(),
+        lowerPriority: () => browser.lowerPriority(session),
         awaitCrash: () => browser.awaitCrash(session),
         release: () => {
           released ??= this.#release(browser, session);

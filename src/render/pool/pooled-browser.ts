@@ -4,7 +4,7 @@ import type { Log } from '../../log.js';
 import { succeedsWithin, TimeoutError } from '../deadlines.js';
 import { answerOf, ChromiumProcess, type LaunchOptions } from '../launch/chromium-process.js';
 import type { Emulation } from '../launch/emulation.js';
-import { RendererPriority } from '../launch/process-priority.js';
+import { lowerPriority, NICENESS_MAX, RendererPriority } from '../launch/process-priority.js';
 import { type BrowserProcess, BrowserProcesses, isStoppedRenderer, killProcess } from '../launch/process-table.js';
 import { BROWSER_ROOM_BYTES } from '../launch/profile-dir.js';
 import { isClosed, pageCrashed, SharedLoss } from '../page-session.js';
@@ -214,6 +214,11 @@ export class PooledBrowser implements AsyncDisposable {
     const fault =
       this.#processes.fault() ?? (this.chromium.freeBytes() === null ? 'its profile directory is gone' : null);
     if (fault !== null) this.#lose(fault);
+  }
+
+  /** Gives the renderer of a page the lowest priority, until it ends with its page. */
+  lowerPriority({ rendererPid }: OpenPageSession): void {
+    if (rendererPid !== null) void lowerPriority(rendererPid, NICENESS_MAX, this.options.launch.user);
   }
 
   /** After a failure of the page, waits until it has shown that its renderer lives, or its crash has been reported. */
