@@ -425,6 +425,14 @@ describe('a capture', () => {
     expect(orders.map((order) => order.options.timeout)).toEqual([20_000]);
   });
 
+  it('leaves the processor to others only as one of a batch', async () => {
+    await world.submit({});
+    const { orders, crash } = crashes();
+    await world.run({ ...(await world.claim()), isOfBatch: true }, crash);
+    await world.work(crash);
+    expect(orders.map(({ inBackground }) => inBackground)).toEqual([true, false]);
+  });
+
   it('does not count the wait for memory of a first attempt against the second', async () => {
     await world.submit({ timeout: 20_000 });
     const { orders, crash } = crashes();

@@ -279,7 +279,7 @@ describe('headers', () => {
 
   const Referer = 'http://search.test/?q=1';
 
-  it('include the caller's Referer in the first request only', async () => {
+  it("include the caller's Referer in the first request only", async () => {
     web.page(PAGE, '<img src="/own.png"><img src="http://third.test/i.png"><iframe src="/frame"></iframe>');
     await using visited = await visit(PAGE, { headers: { 'X-Secret': 'hush', Referer } });
     await visited.page.waitForLoadState('networkidle');
@@ -291,7 +291,7 @@ describe('headers', () => {
     expect(new Set(told('page.test/'))).toEqual(new Set(['hush']));
   });
 
-  it('are sent with redirects of the same origin only, like the caller's Referer', async () => {
+  it("are sent with redirects of the same origin only, like the caller's Referer", async () => {
     web.redirect('http://page.test/hop-one', 'http://page.test/hop-two');
     web.redirect('http://page.test/hop-two', 'http://other.test/hop-three');
     web.redirect('http://other.test/hop-three', 'http://page.test:8081/hop-four');

@@ -21,6 +21,7 @@ import {
   roleOf,
   threadsOf,
 } from '../../../src/render/launch/process-table.js';
+import type { OpenPageSession } from '../../../src/render/pool/open-page-session.js';
 import { buildProgram } from '../../fixtures/build-program.js';
 import { aPool, browserPids, visit } from '../pool/fixture.js';
 
@@ -153,15 +154,21 @@ it.runIf(process.getuid?.() === 0)(
   },
 );
 
-it('every thread of a browser has a lower priority than the server, including those of a page', async () => {
+it('every thread of a browser has a lower priority than the server, including those of a page, and those of one in the background the lowest', async () => {
   await using test = await aPool();
-  await using _page = await visit(test, null);
+  await using page = await visit(test, null);
   const [browser = 0] = browserPids(test.runDir);
-  const members = processGroup(browser).map(({ pid }) => ({ role: roleOf(pid), threads: threadsOf(pid) }));
-  expect(members.find(({ role }) => role === 'renderer')?.threads.length).toBeGreaterThan(3);
+  const members = processGroup(browser).map(({ pid }) => ({ pid, role: roleOf(pid), threads: threadsOf(pid) }));
+  const renderer = members.find(({ role }) => role === 'renderer')?.threads ?? [];
+  expect(renderer.length).toBeGreaterThan(3);
   // A thread may end meanwhile.
-  const niceness = members.flatMap(({ threads }) => threads).flatMap((thread) => readNiceness(thread) ?? []);
-  expect(Math.min(...niceness)).toBeGreaterThanOrEqual(own + BROWSER_NICENESS);
+  const highest = (threads: number[]) => Math.min(...threads.flatMap((thread) => readNiceness(thread) ?? []));
+  expect(highest(members.flatMap(({ threads }) => threads))).toBeGreaterThanOrEqual(own + BROWSER_NICENESS);
+  const { rendererPid } = page.session as OpenPageSession;
+  expect(members.map(({ pid }) => pid)).toContain(rendererPid);
+  page.lowerPriority();
+  expect(highest(threadsOf(rendererPid ?? 0))).toBe(19);
+  expect(highest([browser])).toBeLessThan(19);
 });
 
 it('only a renderer that runs for long gets an ever lower priority', async () => {

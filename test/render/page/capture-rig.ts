@@ -149,7 +149,7 @@ function readingText(pool: RenderDeps['pool']) {
       await asked.catch(() => undefined);
       await lease.release();
     };
-    return { session: lease.session, verify: () => lease.verify(), awaitCrash: () => lease.awaitCrash(), release };
+    return { ...lease, release };
   };
   return { pool: { acquire, acquireAlone: pool.acquireAlone.bind(pool) }, text };
 }
