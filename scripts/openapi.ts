@@ -7,6 +7,7 @@ import { REQUEST_ID_PATTERN } from '../src/contract/limits.js';
 import { EXTENSION, OWN_META_NAMES } from '../src/contract/request-fields.js';
 import { RATE_HEADERS } from '../src/http/guard.js';
 import type { Answer, Route } from '../src/http/route.js';
+import { nameSchemas, pascal } from './name-schemas.js';
 
 type Registry = OpenAPIHono['openAPIRegistry'];
 type Webhook = Parameters<Registry['registerWebhook']>[0];
@@ -58,6 +59,7 @@ export function describeInterface(routes: readonly Route[], version: string, bas
   requireDefaulted(schemas.CaptureData as Schema);
   tellTargets(document);
   describeFields(document, schemas);
+  nameSchemas(schemas as Parameters<typeof nameSchemas>[0], document.paths);
   return document;
 }
 
@@ -65,9 +67,10 @@ export function describeInterface(routes: readonly Route[], version: string, bas
 const ANY_HEADERS = z.object({
   'X-Request-ID': z
     .string()
-    .regex(REQUEST_ID_PATTERN)
     .optional()
-    .meta({ description: 'echoed in the `x-request-id` response header; generated when it is absent or malformed' }),
+    .meta({
+      description: `echoed in the \`x-request-id\` response header; generated unless it matches \`${REQUEST_ID_PATTERN.source}\``,
+    }),
 });
 /** Failures of every endpoint that needs a key. */
 const KEY_FAILURES = {
@@ -189,6 +192,7 @@ interface Schema {
   anyOf?: Schema[];
   properties?: Schemas;
   required?: string[];
+  'x-enum-varnames'?: string[];
 }
 
 type Schemas = Record<string, Schema>;
@@ -241,6 +245,9 @@ function describeFields(value: unknown, schemas: Schemas): void {
     // Two schemas of requests share their fields.
     if (field.examples !== undefined) continue;
     field.examples = [exampleOf(field, schemas)];
+    // The names that generators derive from values with dots are also those of other types, such as WatchReport.
+    if (field.enum?.some((value) => String(value).includes('.')))
+      field['x-enum-varnames'] = field.enum.map((value) => pascal(`${name}_${value}`));
     const description = field.description ?? REFERENCES[name];
     if (description !== undefined) field.description = withDefault(description, field.default);
     for (const key of [...OWN_META_NAMES, 'example', 'default']) delete (field as Record<string, unknown>)[key];

@@ -71,7 +71,8 @@ function declare(member: ts.PropertySignature): string {
     .replace(/components\["schemas"\]\["(\w+)"\]/g, '$1')
     .replace(/^ {8}/gm, '')
     .replaceAll('@description ', '');
-  return `\nexport interface ${member.name.getText()} ${type}\n`;
+  const isObject = type.startsWith('{');
+  return `\nexport ${isObject ? 'interface' : 'type'} ${member.name.getText()} ${isObject ? type : `= ${type};`}\n`;
 }
 
 /** The same types in Python, and its list. */

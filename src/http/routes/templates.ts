@@ -20,7 +20,10 @@ const WRITES: Protection = { scope: 'templates:write', meter: 'submissions' };
 
 const nameParameter = (description: string) => z.object({ name: z.string().meta({ description, example: 'og-card' }) });
 const A_NAME = nameParameter('name of the template, or of a version, such as `og-card@3`');
-const NO_TEMPLATE = { 404: 'No such template, or no such version of it, for this account.' };
+const NO_TEMPLATE = {
+  400: 'The name is not valid.',
+  404: 'No such template, or no such version of it, for this account.',
+};
 
 const route = (method: Route['method'], path: string, parts: Parameters<typeof extensionRoute>[2]) =>
   extensionRoute('templates', [method, path], parts);

@@ -247,7 +247,7 @@ export const WATCH_ROUTES: readonly Route[] = [
         'By `feed_url` of the watch, whose signature takes the place of an API key; or with a key with the scope `watches:read`.',
       params: watchId,
       query: z.object({ signature: z.string().optional().meta({ description: 'signature of `feed_url`' }) }),
-      answers: { 200: { description: 'The feed, `application/atom+xml`.' } },
+      answers: { 200: { description: 'The feed.', types: ['application/atom+xml'] } },
       failures: {
         401: 'Neither a signature nor a key is given.',
         403: 'The signature is wrong.',
