@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -47,4 +48,16 @@ it('the Helm chart renders servers without root, with probes, policies and a mig
       readinessProbe: { httpGet: { path: '/v1/health' } },
     });
   expect(render('baseUrl=https://shots.example.com').stderr).toContain('is required');
+});
+
+it('the objects of the Helm chart are valid for Kubernetes', ({ skip }) => {
+  if (helm('version').error !== undefined) return skip('The Helm chart is not validated: helm is missing.');
+  const { stdout: input } = render(...VALUES, 'scaling.enabled=true', 'ingress.enabled=true');
+  // The schema of KEDA's objects is not among those of Kubernetes.
+  const args = ['-strict', '-kubernetes-version', '1.31.0', '-skip', 'ScaledObject', '-cache', tmpdir()];
+  const { error, status, stdout } = spawnSync('kubeconform', args, { input, encoding: 'utf8', timeout: 60_000 });
+  if (error !== undefined) return skip('The Helm chart is not validated: kubeconform is missing.');
+  if (stdout.includes('failed downloading schema'))
+    return skip('The Helm chart is not validated: kubeconform cannot download the schemas of Kubernetes.');
+  expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
 });
