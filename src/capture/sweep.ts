@@ -35,6 +35,7 @@ const DELIVERIES_BATCH = 25;
 /** Runs one round of housekeeping: lost leases, retention, the storage limit. Ends early if the signal aborts. */
 export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   await recoverLeases(deps);
+  if (!deps.store.cleansUp()) return;
   await expireArtifacts(deps, signal);
   await expireDeliveries(deps, signal);
   await deleteJobs(deps, signal);

@@ -507,6 +507,8 @@ export interface ArtifactRow {
 }
 
 export interface RetentionStore {
+  /** Whether this server removes what has expired: with many servers on one store, the oldest few do so for all. */
+  cleansUp(): boolean;
   findArtifact(name: string): Promise<ArtifactRow | null>;
   /** Keeps an artifact that no job has made, such as a picture of differences. It expires like every other. */
   keepArtifact(artifact: {

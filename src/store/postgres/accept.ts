@@ -35,7 +35,7 @@ import {
 } from '../rules/jobs.js';
 import type { Acceptance, AcceptRules, Charge, LinkAnswer, LinkRequest, NewJob, QuotaExceeded } from '../store.js';
 import { sealOrder, type Vault } from '../vault.js';
-import { type Database, LOCKS } from './connect.js';
+import { type Database, LOCKS, RELAXED } from './connect.js';
 import { LINK_SUM, promote } from './jobs.js';
 
 interface FoundSource extends Source {
@@ -64,7 +64,11 @@ export async function accept(
   const digests = digestsOf(vault, job);
   for (;;) {
     const acceptance = await database.transaction((queries) => decide(queries, vault, { job, rules, digests }));
-    if (acceptance !== AGAIN) return acceptance;
+    if (acceptance === AGAIN) continue;
+    // After the transaction, which would keep the turn locked until its commit is on disk, and claims waiting. If it fails, the account may
+    // have one turn too early.
+    if (acceptance.kind === 'queued') await joinTurns(database, job, RELAXED).catch(() => undefined);
+    return acceptance;
   }
 }
 
@@ -237,28 +241,32 @@ async function sumsOf(
 
 async function enter(queries: Queries, vault: Vault, entry: Entry): Promise<Acceptance | typeof AGAIN> {
   const { job, digests, source } = entry;
-  const { kept, leaderId } = source;
+  const { kept } = source;
   const row = newJobRow(job, digests, source);
-  if (kept === null && leaderId === null) await joinTurns(queries, job);
   const inserted = await queries.one<{ paused: boolean }>(INSERT_JOB, insertValues(vault, row, entry));
   if (inserted === null) return AGAIN;
   await promoteLeader(queries, job, source);
   return entered(row, source, { paused: inserted.paused, keptData: kept?.data ?? null });
 }
 
-/** Gives all accounts an equal start if nothing is queued or running. An account that was idle starts at the tag of the latest claim. */
+/**
+ * Gives all accounts an equal start if nothing else is queued or running. An account that was idle starts at the tag of the latest claim.
+ * @param commit RELAXED, if it is a transaction of its own
+ */
 export async function joinTurns(
   queries: Queries,
-  { accountId, enqueuedAt }: Pick<NewJob, 'accountId' | 'enqueuedAt'>,
+  { id, accountId, enqueuedAt }: Pick<NewJob, 'id' | 'accountId' | 'enqueuedAt'>,
+  commit = '(SELECT 1) durable',
 ): Promise<void> {
   await queries.run(
-    `WITH raised AS (UPDATE queue SET turn = latest.tag FROM (SELECT max(tag) AS tag FROM turns) latest
-        WHERE turn < latest.tag AND NOT EXISTS (SELECT 1 FROM jobs WHERE ended_at IS NULL AND leader_id IS NULL) RETURNING turn),
-      idle AS (SELECT NOT EXISTS (SELECT 1 FROM queue_entries WHERE account_id = $1) AS is_so)
-     UPDATE turns SET seen_at = greatest(seen_at, $2::bigint),
-        tag = CASE WHEN idle.is_so THEN greatest(tag, coalesce((SELECT turn FROM raised), (SELECT turn FROM queue))) ELSE tag END
-      FROM idle WHERE account_id = $1 AND (idle.is_so OR seen_at < $2::bigint - 60000)`,
-    [accountId, enqueuedAt],
+    `WITH own AS MATERIALIZED (SELECT (SELECT seq FROM jobs WHERE id = $3) AS seq FROM ${commit}), raised AS (UPDATE queue SET turn = latest.tag FROM (SELECT max(tag) AS tag FROM turns) latest
+        WHERE turn < latest.tag AND NOT EXISTS (SELECT 1 FROM jobs WHERE ended_at IS NULL AND leader_id IS NULL AND seq IS DISTINCT FROM (SELECT seq FROM own))
+        RETURNING turn),
+      start AS (SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM queue_entries WHERE account_id = $1 AND seq IS DISTINCT FROM (SELECT seq FROM own))
+        THEN coalesce((SELECT turn FROM raised), (SELECT turn FROM queue)) ELSE 0 END AS tag)
+     UPDATE turns SET seen_at = greatest(seen_at, $2::bigint), tag = greatest(turns.tag, start.tag)
+      FROM start WHERE account_id = $1 AND (turns.tag < start.tag OR seen_at < $2::bigint - 60000)`,
+    [accountId, enqueuedAt, id],
   );
 }
 

@@ -34,11 +34,12 @@ export const NO_TIMEOUTS =
   'SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0';
 /**
  * Settings of each connection, sent as a statement: a URL overrides connection parameters, and poolers refuse them. JIT costs more than it
- * saves. Plans are kept, so one made for a small table must not scan a large one.
+ * saves. Plans are kept, so one made for a small table must not scan a large one; they do not depend on values, so none is made twice.
  */
 const SETTINGS = {
   text: `SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = ${HELD_TIMEOUT_MS};
-    SET idle_in_transaction_session_timeout = ${HELD_TIMEOUT_MS}; SET jit = off; SET enable_seqscan = off`,
+    SET idle_in_transaction_session_timeout = ${HELD_TIMEOUT_MS}; SET jit = off; SET enable_seqscan = off;
+    SET plan_cache_mode = force_generic_plan`,
   // A pooler may answer the login itself, and this statement only when it has a connection.
   query_timeout: CONNECT_TIMEOUT_MS,
 };
@@ -62,9 +63,9 @@ export const LOCKS = {
   batches: 9,
 } as const;
 
-/** Condition that some connection holds the lock of a row of `nodes`. */
-export const HAS_LOCK = `EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LOCKS.node} AND objid = nodes.lock_key
-  AND objsubid = 2 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`;
+/** The locks of rows of `nodes` that some connection holds: `objid` is their `lock_key`. */
+export const HELD_LOCKS = `SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LOCKS.node}
+  AND objsubid = 2 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /**
  * For the FROM clause of a statement whose loss in a crash of the database does no harm: its commit does not wait for the disk, so that

@@ -17,7 +17,7 @@ import {
 } from '../rules/deliveries.js';
 import type { DeliveryStore, DueDelivery, Redelivery } from '../store.js';
 import type { Vault } from '../vault.js';
-import { type Database, LOCKS } from './connect.js';
+import { type Database, LOCKS, RELAXED } from './connect.js';
 
 type DeliveryClaim = Parameters<DeliveryStore['claimNextDelivery']>[0];
 
@@ -60,7 +60,7 @@ export async function claimNextDelivery(
     if (row === null) return null;
     const [job, batch] = await Promise.all([
       database.one<FoundJob>(JOB_BY_ID, [row.jobId]),
-      database.one<BatchRow>(BATCH_BY_ID, [row.jobId]),
+      row.event?.startsWith('batch.') ? database.one<BatchRow>(BATCH_BY_ID, [row.jobId]) : null,
     ]);
     const due = toDueDelivery(vault, row, { job, batch });
     if (due !== null) return due;
@@ -138,7 +138,8 @@ export function findDelivery(queries: Queries, jobId: string): Promise<DeliveryS
 }
 
 async function claimRow(queries: Queries, claim: DeliveryClaim & { nodeId: string }): Promise<DeliveryRow | null> {
-  await queries.run('SELECT pg_advisory_xact_lock($1, 0)', [LOCKS.deliveryClaim]);
+  // An attempt whose claim a crash of the database loses is made again.
+  await queries.run(`SELECT pg_advisory_xact_lock($1, 0) FROM ${RELAXED}`, [LOCKS.deliveryClaim]);
   const receiver = await nextReceiver(queries, claim);
   if (receiver === null) return null;
   return await queries.one<DeliveryRow>(

@@ -27,7 +27,7 @@ import type {
   UploadedPicture,
 } from '../store.js';
 import { openOrder, type Vault } from '../vault.js';
-import { type Database, HAS_LOCK, LOCKS, RELAXED } from './connect.js';
+import { type Database, HELD_LOCKS, LOCKS, RELAXED } from './connect.js';
 
 /**
  * Claims the next jobs: each from the account whose turn it is, synchronous before asynchronous, first in, first out (decisions.md, Jobs),
@@ -188,6 +188,8 @@ interface Known {
   nodeId: string;
   lost: readonly string[];
   alive: readonly string[];
+  /** Whether it recovers what others leave behind. */
+  isGuard: boolean;
 }
 
 /**
@@ -196,10 +198,11 @@ interface Known {
  */
 export async function recover(
   database: Database,
-  { nodeId, lost, alive }: Known,
+  { nodeId, lost, alive, isGuard }: Known,
   { now, own = NONE }: Recovery,
 ): Promise<{ requeued: number; ended: EndedJob[]; failures: unknown[] }> {
   await renewLapsed(database, own, now);
+  if (!isGuard) return { requeued: 0, ended: [], failures: [] };
   await forgetLostNodes(database, lost);
   await pullForward(database, now, now + HORIZON_MS);
   await database.run(
@@ -254,7 +257,7 @@ async function renewLapsed(database: Database, own: OwnClaims, now: number): Pro
 /** Deletes the nodes that this node has found without a lock for a while, and that still have none. */
 async function forgetLostNodes(database: Database, lost: readonly string[]): Promise<void> {
   if (lost.length === 0) return;
-  await database.run(`DELETE FROM nodes WHERE id = ANY($1) AND NOT ${HAS_LOCK}`, [lost]);
+  await database.run(`DELETE FROM nodes WHERE id = ANY($1) AND lock_key NOT IN (${HELD_LOCKS})`, [lost]);
 }
 
 /** Limits times to the horizon: delayed work beyond it is due now, and leases beyond it end there unless they are renewed. */

@@ -7,7 +7,7 @@ import pg from 'pg';
 import type { Log } from '../../log.js';
 import type { Queries } from '../rows.js';
 import type { NodeFacts, StoreEvent } from '../store.js';
-import { clientSettings, HAS_LOCK, LOCKS, NO_TIMEOUTS, RELAXED } from './connect.js';
+import { clientSettings, HELD_LOCKS, LOCKS, NO_TIMEOUTS, RELAXED } from './connect.js';
 
 /** Interval at which a node reports that it is alive, and looks for nodes that are not. */
 const HEARTBEAT_MS = 500;
@@ -36,6 +36,7 @@ export class ClusterNode implements AsyncDisposable {
   #timer: NodeJS.Timeout | null = null;
   #heartbeating: Promise<void> = Promise.resolve();
   #others = new OtherNodes();
+  #isGuard = true;
   #closed = false;
   #wasUnavailable = false;
 
@@ -62,6 +63,9 @@ export class ClusterNode implements AsyncDisposable {
 
   /** Lists other nodes that are alive. */
   readonly alive = (): string[] => this.#others.alive();
+
+  /** Whether this node is one of those that recover what others leave behind. */
+  readonly isGuard = (): boolean => this.#isGuard;
 
   watch(listener: Listener): void {
     this.#listeners.add(listener);
@@ -135,7 +139,7 @@ export class ClusterNode implements AsyncDisposable {
   /** Reports that this node is alive, reads the database's time, and checks which other nodes are no longer alive. */
   async #heartbeat(queries: Pick<Queries, 'one'>): Promise<void> {
     const sentAt = performance.now();
-    const row = await queries.one<{ now: number; others: SeenNode[]; known: boolean }>(HEARTBEAT, [
+    const row = await queries.one<{ now: number; others: SeenNode[] | null; known: boolean }>(HEARTBEAT, [
       this.id,
       JSON.stringify(this.#options.facts()),
     ]);
@@ -143,7 +147,8 @@ export class ClusterNode implements AsyncDisposable {
     this.#clock.set(row.now, sentAt);
     // Another node assumed that this one was dead; a new connection gives it a row and a lock again.
     if (!row.known) throw new Error('this node was declared dead');
-    this.#others.see(row.others);
+    this.#isGuard = row.others !== null;
+    this.#others.see(row.others ?? []);
     if (this.lost().length > 0) this.#emit({ kind: 'node_lost' });
   }
 
@@ -162,9 +167,19 @@ export class ClusterNode implements AsyncDisposable {
   }
 }
 
-const HEARTBEAT = `WITH beat AS (UPDATE nodes SET seen_at = stillframe_now(), facts = $2::jsonb FROM ${RELAXED} WHERE id = $1 RETURNING id)
+/** The number of nodes that look after the others. With all of them, the cost would grow with the square of their number. */
+const GUARDS = 4;
+/** A node that was not heard of for so long does not count as a guard. */
+const GUARD_SILENT_MS = 2_000;
+
+/** Reports the node, and lists the others if it is one of the oldest that live, which recover what others leave behind. */
+const HEARTBEAT = `WITH beat AS (UPDATE nodes SET seen_at = stillframe_now(), facts = $2::jsonb FROM ${RELAXED} WHERE id = $1 RETURNING id, lock_key),
+  guard AS (SELECT (SELECT count(*) FROM (SELECT 1 FROM nodes older
+      WHERE older.lock_key < beat.lock_key AND older.seen_at > stillframe_now() - ${GUARD_SILENT_MS} LIMIT ${GUARDS}) before) < ${GUARDS} AS is_one FROM beat)
   SELECT stillframe_now() AS now, EXISTS (SELECT 1 FROM beat) AS known,
-    (SELECT coalesce(json_agg(json_build_object('id', id, 'seenAt', seen_at, 'locked', ${HAS_LOCK})), '[]') FROM nodes WHERE id <> $1) AS others`;
+    CASE WHEN (SELECT is_one FROM guard) THEN
+      (SELECT coalesce(json_agg(json_build_object('id', id, 'seenAt', seen_at, 'locked', held.objid IS NOT NULL)), '[]')
+        FROM nodes LEFT JOIN (${HELD_LOCKS}) held ON held.objid = nodes.lock_key WHERE id <> $1) END AS others`;
 
 function rowsOf(client: pg.Client): Pick<Queries, 'one'> {
   return {

@@ -9,7 +9,17 @@ import { consoleSteps, renewKey } from '../accounts.js';
 import { batchSteps } from '../batches.js';
 import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
 import type { RunTogether } from '../rows.js';
-import type { BatchStore, Claim, DeliveryStore, EndedJob, EngineStore, JobStore, NodeFacts, Store } from '../store.js';
+import type {
+  BatchStore,
+  Claim,
+  DeliveryStore,
+  EndedJob,
+  EngineStore,
+  JobClaim,
+  JobStore,
+  NodeFacts,
+  Store,
+} from '../store.js';
 import { StoreError } from '../store-error.js';
 import { templateSteps } from '../templates.js';
 import { markOf, openOrders, recognizes, type Vault, vaultOf } from '../vault.js';
@@ -64,7 +74,9 @@ interface Engine {
   nodeId: string;
   now(): number;
   /** Other nodes, as this one has seen them. */
-  others: Pick<ClusterNode, 'lost' | 'alive'>;
+  others: Pick<ClusterNode, 'lost' | 'alive' | 'isGuard'>;
+  /** Facts about this node; null for a command. */
+  facts: (() => NodeFacts) | null;
   log: Log;
 }
 
@@ -93,8 +105,9 @@ async function open(options: PostgresStoreOptions): Promise<Store> {
       database,
       vault,
       nodeId: node?.id ?? 'none',
+      facts,
       now: node?.now ?? Date.now,
-      others: node ?? { lost: () => [], alive: () => [] },
+      others: node ?? { lost: () => [], alive: () => [], isGuard: () => true },
       log,
       notifier: new Notifier((payloads) => database.run(NOTIFY, [payloads])),
     };
@@ -104,7 +117,7 @@ async function open(options: PostgresStoreOptions): Promise<Store> {
       ...jobLookUps(database, (seqs) => jobsBySeqs(database, seqs)),
       ...batchStepsOf(engine),
       ...deliverySteps(engine),
-      ...retentionSteps(database),
+      ...retentionSteps(database, engine.others.isGuard),
       ...consoleSteps(database, togetherIn(database)),
       ...watchSteps(database, vault, togetherIn(database)),
       ...templateSteps(database, togetherIn(database)),
@@ -125,15 +138,47 @@ function togetherIn(database: Database): RunTogether {
     });
 }
 
+/** How long the time at which the next delayed job is due is kept, unless this node changes it. */
+const DUE_KEPT_MS = 400;
+
+/**
+ * Whether another node must be woken for a job or a delivery of this one. A notification wakes all of them, and each then looks for work, so
+ * none is sent while this node can do the work itself.
+ */
+function ownWork({ facts, notifier }: Engine) {
+  /** A job was accepted for this node itself, and no claim has found it yet. */
+  let isHeld = false;
+  return {
+    queued(): void {
+      const { roles = [], readyBrowsers = 0, running = 0, concurrency = 0 } = facts?.() ?? {};
+      if (roles.includes('capture') && readyBrowsers > 0 && running < concurrency) isHeld = true;
+      else notifier.add({ kind: 'queued' });
+    },
+    due(): void {
+      if (!facts?.().roles.includes('webhook')) notifier.add({ kind: 'due' });
+    },
+    /** A claim that filled all slots that may take any job may have left jobs to others. */
+    claimed(jobs: number, claims: readonly JobClaim[]): void {
+      const open = claims.filter(({ keptSlot = false, takesBatches = true }) => !keptSlot && takesBatches).length;
+      if (isHeld && jobs >= open) notifier.add({ kind: 'queued' });
+      isHeld = false;
+    },
+  };
+}
+
 function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
   const { database, vault, notifier, nodeId, others, log, now: nowOf } = engine;
+  const own = ownWork(engine);
+  /** Jobs whose end need not be announced to other nodes: nobody waits for them, or only their submitter, who waits here. */
+  const quiet = new LRUCache<string, true>({ max: 10_000 });
+  let due: { at: number | null; readAt: number } | null = null;
   const notifyEnded = async (ended: EndedJob[], now = nowOf()): Promise<EndedJob[]> => {
     // The sweep completes it if this fails.
     if (ended.some(({ isOfBatch }) => isOfBatch) && (await completeBatches(database, now).catch(() => false)))
       notifier.add({ kind: 'due' });
     for (const job of ended) {
-      notifier.add({ kind: 'ended', jobId: job.id });
-      if (job.hasWebhook) notifier.add({ kind: 'due' });
+      if (!quiet.delete(job.id)) notifier.add({ kind: 'ended', jobId: job.id });
+      if (job.hasWebhook) own.due();
     }
     return ended;
   };
@@ -141,6 +186,7 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
   const unsure = new LRUCache<string, true>({ max: 1_000 });
   const endAll = (some: readonly ClaimEnd[]) => endJobs(database, some);
   const ends = { completed: new Batch(endAll), failed: new Batch(endAll) };
+  const claim = claimer(engine);
   const announcements = new Batch((some: readonly Announcement[]) => announceArtifacts(database, some));
   const end = async (held: Claim, ending: Ending): Promise<EndedJob[]> => {
     const key = `${held.id} ${held.workerId} ${held.attempt}`;
@@ -159,11 +205,20 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
     findLinkAnswer: (request) => findLinkAnswer(database, vault, request),
     async accept(job, rules) {
       const acceptance = await accept(database, vault, { job, rules });
-      if (acceptance.kind === 'queued') notifier.add({ kind: 'queued' });
-      if (acceptance.kind === 'cached' && job.webhook !== null) notifier.add({ kind: 'due' });
+      if (acceptance.kind === 'queued') {
+        quiet.set(job.id, true);
+        own.queued();
+      }
+      if (acceptance.kind === 'cached' && job.webhook !== null) own.due();
       return acceptance;
     },
-    claimNextJobs: claimer(engine),
+    async claimNextJobs(claims) {
+      const jobs = await claim(claims);
+      own.claimed(jobs.length, claims);
+      for (const { id, mode } of jobs) if (mode === 'async') quiet.set(id, true);
+      if (jobs.some(({ dueAt }) => dueAt !== null)) due = null;
+      return jobs;
+    },
     renewLease: (claim, renewal) => renewLease(database, claim, renewal),
     announceArtifact: (claim, name) => announcements.add({ claim, name }),
     complete: (claim, capture, now) => end(claim, { state: 'completed', capture, now }),
@@ -182,14 +237,20 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
       }
       return removed;
     },
-    retryLater: (claim, dueAt, now, begunAt) => retryLater(database, claim, { dueAt, now, begunAt }),
+    retryLater: (claim, dueAt, now, begunAt) => {
+      due = null;
+      return retryLater(database, claim, { dueAt, now, begunAt });
+    },
     release: (claim) => release(database, claim),
     async recover(recovery) {
-      const { requeued, ended, failures } = await recover(
-        database,
-        { nodeId, lost: others.lost(), alive: others.alive() },
-        recovery,
-      );
+      const known = {
+        nodeId,
+        lost: others.lost(),
+        alive: others.alive(),
+        isGuard: recovery.starting || others.isGuard(),
+      };
+      const { requeued, ended, failures } = await recover(database, known, recovery);
+      if (!known.isGuard) return { requeued, ended };
       await notifyEnded(ended, recovery.now);
       if (requeued > 0) notifier.add({ kind: 'queued' });
       for (const error of failures) log.error({ err: error }, 'a job could not be recovered; it is tried again');
@@ -199,7 +260,11 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
     },
     findOrders: async (jobIds) =>
       openOrders(vault, await database.all('SELECT job_id, sealed FROM orders WHERE job_id = ANY($1)', [jobIds])),
-    nextDueAt: () => nextDueAt(database),
+    async nextDueAt() {
+      const isFresh = due !== null && performance.now() - due.readAt < DUE_KEPT_MS && (due.at ?? Infinity) > nowOf();
+      if (due === null || !isFresh) due = { at: await nextDueAt(database), readAt: performance.now() };
+      return due.at;
+    },
     async setQueuePaused(paused) {
       await database.run('UPDATE queue SET paused = $1', [paused]);
       if (!paused) notifier.add({ kind: 'queued' });

@@ -10,7 +10,7 @@ const ROLLED_UP_ROWS = 5_000;
 
 type Expiry = Parameters<RetentionStore['expireArtifacts']>[0];
 
-export function retentionSteps(database: Database): RetentionStore {
+export function retentionSteps(database: Database, cleansUp: () => boolean): RetentionStore {
   const names = async (text: string, values: readonly unknown[]) =>
     (await database.all<{ name: string }>(text, values)).map((row) => row.name);
   return {
@@ -24,6 +24,7 @@ export function retentionSteps(database: Database): RetentionStore {
         [name, bytes, sha256, createdAt, accountId],
       );
     },
+    cleansUp,
     markGone: (name, now) => markMissing(database, name, now),
     storageUse: () => storageUse(database),
     // PostgreSQL's own autovacuum reuses the space.

@@ -352,6 +352,7 @@ function retentionSteps({ connection, writer, read }: Engine, checkpoints: Check
     keepArtifact: (artifact) => writer.run(() => insertArtifact(sql, artifact)),
     markGone: (name, now) => writer.run(() => markMissing(sql, name, now)),
     storageUse: () => read(() => ({ pictures: picturesBytes(sql), ...databaseSize(connection) })),
+    cleansUp: () => true,
     shrinkDatabase: () => shrinkDatabase(connection, writer, checkpoints),
     expireArtifacts: (rules) => expireArtifacts(sql, writer, rules),
     announceFiles: ({ name, jobId, accountId }) =>
