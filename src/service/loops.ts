@@ -4,7 +4,7 @@ import { requireStorage } from '../artifacts/artifacts.js';
 import { RETRY_DELAY_MS } from '../capture/attempt.js';
 import { type RunJobDeps, runJob } from '../capture/run-job.js';
 import type { Log } from '../log.js';
-import type { ClaimedJob, DeliveryStore, DueDelivery, JobStore } from '../store/store.js';
+import type { ClaimedJob, DeliveryStore, DueDelivery, EngineStore, JobStore } from '../store/store.js';
 import {
   claimDeliveries,
   DELIVERIES_AT_ONCE,
@@ -36,7 +36,7 @@ export interface JobLoopOptions extends LoopRules {
   /** STILLFRAME_KEEP_SLOTS. */
   keepSlots: number;
   deps: Omit<RunJobDeps, 'store' | 'leaseMs' | 'retryDelayMs' | 'now' | 'since'> & {
-    store: RunJobDeps['store'] & Pick<JobStore, 'claimNextJobs' | 'nextDueAt'>;
+    store: RunJobDeps['store'] & Pick<JobStore, 'claimNextJobs' | 'nextDueAt'> & Pick<EngineStore, 'shared'>;
   };
 }
 
@@ -67,8 +67,11 @@ export function jobLoop({
     const isQuiet = performance.now() - waitedForAt > QUIET_AFTER_MS;
     return Math.max(1, isQuiet ? concurrency - 1 : Math.floor(concurrency / 4));
   };
+  /** How many slots of the last claim could take any job. */
+  let free = 0;
   const loop: Loop<ClaimedJob> = new Loop<ClaimedJob>({
     concurrency,
+    leavesNone: (_, jobs) => store.shared && jobs < free,
     claim: async (slots) => {
       // Nothing is rendered that cannot be stored.
       await requireStorage(artifacts);
@@ -76,6 +79,7 @@ export function jobLoop({
       // The last free slots are kept for accounts that have nothing running.
       const isKept = (i: number) => slots.length - i <= keepSlots;
       const room = batchesAtOnce() - loop.tasks.filter(({ isOfBatch }) => isOfBatch).length;
+      free = Math.min(slots.length - keepSlots, room);
       const claimed = await store.claimNextJobs(
         slots.map((slot, i) => ({
           ...common,

@@ -556,7 +556,8 @@ export class Service implements AsyncDisposable {
     this.signals.announce(job.id);
     this.heap.captureEnded();
     if (job.hasWebhook) this.deliveries.wake();
-    this.jobs.wake();
+    // A follower of a failed render may have been queued.
+    if (job.state === 'failed') this.jobs.wake();
     this.watches.wake();
   }
 

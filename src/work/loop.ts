@@ -10,6 +10,8 @@ export interface LoopOptions<Task> {
    * is as cheap. Returns none if none is due.
    */
   claim(slots: readonly number[]): Promise<readonly Task[]>;
+  /** Whether a claim for so many slots that returned so few tasks left none to be claimed before the next wake. Default: not known. */
+  leavesNone?(slots: number, tasks: number): boolean;
   /** Runs one task. Never rejects for the task's own failure; a rejection is logged and the slot freed. */
   run(task: Task, slot: number): Promise<void>;
   /** When the next scheduled task becomes due (Unix ms), or null. */
@@ -38,6 +40,8 @@ export class Loop<Task> implements AsyncDisposable {
   #claiming: Promise<void> | null = null;
   /** Set by a wake during a claim, since it may be about newer work than the claim saw. */
   #claimAgain = false;
+  /** Set by a claim that left no task, until the next wake: a slot that becomes free has nothing to claim. */
+  #isDrained = false;
   #timer: NodeJS.Timeout | null = null;
   #failures = 0;
   /** A due time at which no task could be claimed; only a wake or a poll can change that. */
@@ -68,6 +72,7 @@ export class Loop<Task> implements AsyncDisposable {
   /** Looks for tasks now. Cheap, and safe to call at any time. */
   wake(): void {
     if (this.#state !== 'open') return;
+    this.#isDrained = false;
     this.#claimAgain = true;
     // After a failed claim the timer decides, so that wakes do not turn a failing store into a busy loop.
     if (this.#claiming !== null || this.#failures > 0) return;
@@ -118,8 +123,9 @@ export class Loop<Task> implements AsyncDisposable {
         const slots = this.#freeSlots();
         const tasks = await this.#options.claim(slots);
         this.#failures = 0;
+        this.#isDrained = !this.#claimAgain && this.#options.leavesNone?.(slots.length, tasks.length) === true;
         for (const [i, task] of tasks.entries()) this.#run(task, slots[i] ?? 0);
-        if (tasks.length === 0 && !this.#claimAgain) break;
+        if ((tasks.length === 0 || this.#isDrained) && !this.#claimAgain) break;
       }
       if (this.#hasRoom) await this.#sleepUntilDue();
     } catch (error) {
@@ -147,7 +153,7 @@ export class Loop<Task> implements AsyncDisposable {
         this.#options.onError(error);
       } finally {
         this.#running.delete(slot);
-        this.wake();
+        if (!this.#isDrained) this.wake();
       }
     };
     this.#running.set(slot, task);

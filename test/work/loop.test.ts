@@ -276,3 +276,22 @@ describe('a task under a signal of its own', () => {
     expect(remembered(source)).toBe(1);
   });
 });
+
+test('a slot that becomes free looks for work only if the last claim may have left some', async () => {
+  const { loop, backlog, end, claims, started } = harness({ leavesNone: (slots, tasks) => tasks < slots });
+  loop.start();
+  await settled();
+  backlog.push('a');
+  loop.wake();
+  await settled();
+  const before = claims();
+  end('a');
+  await settled();
+  expect([started, claims()]).toEqual([['a'], before]);
+  backlog.push('b');
+  loop.wake();
+  await settled();
+  expect(started).toEqual(['a', 'b']);
+  end('b');
+  await loop[Symbol.asyncDispose]();
+});
