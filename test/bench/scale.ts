@@ -2,14 +2,14 @@
  * How far several servers on one PostgreSQL go: the product with a stand-in for its renderer, everything else real. Each case runs a window
  * at a set rate of submissions, and one in which clients wait for their captures and submit the next at once.
  *
+ * SQLite follows, alone with `--rows none`.
+ *
  * `npm run bench -- scale --nodes 1,4 --rows 0,1000000 --accounts 1,1000 --extras none,webhooks,keys --rate 40 --seconds 5 --statements 8`
  */
-import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { Agent, createServer, request } from 'node:http';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { json } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { hashApiKey, newApiKey, SCOPES } from '../../src/contract/api-key.js';
@@ -21,13 +21,13 @@ import { descendantsOf } from '../fixtures/process-tree.js';
 import { STAND_IN, type StandInSettings } from '../fixtures/stand-in-renderer.js';
 import type { Figure } from './figure.js';
 import { quantile } from './figure.js';
+import { submitAt, submitTogether, submitter } from './scale-load.js';
 import { seedEnded } from './scale-rows.js';
+import { benchSqlite } from './scale-sqlite.js';
 
 /** Each server's captures at the same time; with renders of 50 to 150 ms, one server could make 320 a second. */
 const CONCURRENCY = 32;
 const RENDERS = { fromMs: 50, toMs: 150 };
-/** Clients of the second window, each of which waits for its capture. */
-const CLIENTS = 64;
 const IDLE_MS = 2_000;
 
 const EXTRAS = ['none', 'webhooks', 'keys'] as const;
@@ -55,7 +55,11 @@ interface Meter {
 }
 
 export async function benchScale(options: ReadonlyMap<string, string>): Promise<Figure[]> {
-  const numbers = (name: string, values: string) => (options.get(name) ?? values).split(',').map(Number);
+  const numbers = (name: string, values: string) =>
+    (options.get(name) ?? values)
+      .split(',')
+      .filter((value) => value !== 'none')
+      .map(Number);
   const [seconds = 5, rate = 40, most = 0] = [
     numbers('seconds', '5'),
     numbers('rate', '40'),
@@ -69,7 +73,6 @@ export async function benchScale(options: ReadonlyMap<string, string>): Promise<
   await using program = await buildProgram(new URL('../../src/main.ts', import.meta.url), {
     '/src/service/renderer.ts': new URL('../fixtures/stand-in-renderer.ts', import.meta.url),
   });
-  const figures: Figure[] = [];
   const print = (found: Figure[]) => {
     for (const [what, value] of found) process.stdout.write(`  ${what.padEnd(64)} ${value}\n`);
   };
@@ -119,6 +122,13 @@ export async function benchScale(options: ReadonlyMap<string, string>): Promise<
       rmSync(dir, { recursive: true, force: true });
     }
   }
+  const dir = mkdtempSync(join(tmpdir(), 'stillframe-bench-'));
+  const settings = {
+    STILLFRAME_CONCURRENCY: String(CONCURRENCY),
+    [STAND_IN]: JSON.stringify({ ...RENDERS, rendered: join(dir, 'rendered') }),
+  };
+  const figures = await benchSqlite(program.file, settings, seconds);
+  rmSync(dir, { recursive: true, force: true });
   return figures;
 }
 
@@ -153,7 +163,9 @@ async function runCase(
 ): Promise<Figure[]> {
   const { rows, nodes, accounts, extras } = order.one;
   const name = `${nodes} nodes, ${rows} rows, ${accounts} accounts, ${extras}`;
-  const submit = submitter(order);
+  const { extras: extra } = order.one;
+  const webhook = extra === 'webhooks' ? `${order.receiver}/hook` : null;
+  const submit = submitter({ urls: order.urls.slice(0, nodes), keys: order.keys, webhook, hasKeys: extra === 'keys' });
   // Prepares the statements of all connections.
   for (let round = 0; round < 2; round++) await Promise.all(Array.from({ length: 10 * nodes }, () => submit(true)));
   const idle = await measured(meter, () => pause(IDLE_MS));
@@ -216,56 +228,6 @@ async function untilQuiet(meter: Meter): Promise<void> {
     if (!busy) return;
     await pause(50);
   }
-}
-
-type Submit = (sync: boolean) => Promise<void>;
-
-function submitter({ one, urls, keys, receiver }: CaseOrder): Submit {
-  const agent = new Agent({ keepAlive: true });
-  const run = randomUUID();
-  let nth = 0;
-  return async (sync) => {
-    const turn = nth++;
-    const body = JSON.stringify({
-      url: `https://example.com/${run}/${turn}`,
-      sync,
-      ...(one.extras === 'webhooks'
-        ? { webhook: { url: `${receiver}/hook`, secret: 'a secret of the benchmark' } }
-        : {}),
-    });
-    const headers = {
-      authorization: `Bearer ${keys[turn % keys.length]}`,
-      'content-type': 'application/json',
-      ...(one.extras === 'keys' ? { 'idempotency-key': randomUUID() } : {}),
-    };
-    await new Promise<void>((done, fail) => {
-      const url = `${urls[turn % one.nodes]}/v1/screenshot`;
-      request(url, { method: 'POST', agent, headers }, async (response) => {
-        if ((response.statusCode ?? 500) < 300) response.resume().once('end', done);
-        else fail(new Error(`${response.statusCode} ${JSON.stringify(await json(response))}`));
-      })
-        .once('error', fail)
-        .end(body);
-    });
-  };
-}
-
-async function submitAt(submit: Submit, rate: number, seconds: number): Promise<void> {
-  const from = performance.now();
-  const sent: Promise<void>[] = [];
-  for (let nth = 0; nth < rate * seconds; nth++) {
-    await pause(Math.max(0, from + (nth * 1_000) / rate - performance.now()));
-    sent.push(submit(false));
-  }
-  await Promise.all(sent);
-}
-
-async function submitTogether(submit: Submit, seconds: number): Promise<void> {
-  const until = performance.now() + seconds * 1_000;
-  const client = async () => {
-    while (performance.now() < until) await submit(true);
-  };
-  await Promise.all(Array.from({ length: CLIENTS }, client));
 }
 
 async function startMeter(db: pg.Pool, { databaseUrl }: Cluster): Promise<Meter> {

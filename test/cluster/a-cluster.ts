@@ -21,9 +21,9 @@ export interface Cluster extends AsyncDisposable {
 
 const SECRET_KEY = Buffer.alloc(32, 5).toString('base64');
 
-/** @param adminUrl of a PostgreSQL server @param template the name of a database that its own begins as a copy of */
-export async function aCluster(adminUrl: PostgresServer['adminUrl'], template?: string): Promise<Cluster> {
-  const databaseUrl = await createDatabase(adminUrl, template);
+/** @param adminUrl of a PostgreSQL server */
+export async function aCluster(adminUrl: PostgresServer['adminUrl']): Promise<Cluster> {
+  const databaseUrl = await createDatabase(adminUrl);
   const bucket = await startBucketServer();
   const root = mkdtempSync(join(tmpdir(), 'stillframe-cluster-'));
   const servers: ServerProcess[] = [];
