@@ -173,7 +173,7 @@ async function captureOnce(
       own,
     });
     const { session } = lease;
-    if (order.inBackground) lease.lowerPriority();
+    if (task.inBackground) lease.lowerPriority();
     // The start of a dedicated browser does not count towards the timeout: the capture did not cause the first crash.
     using deadlines = new Deadlines(
       { ...options, grace: animationGraceMs(options), began: alone ? monotonicNow() : askedAt },

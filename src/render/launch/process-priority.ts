@@ -44,11 +44,13 @@ function isRunnableByAll(path: string): boolean {
  * Additional niceness of a renderer by its used CPU time, in clock ticks (1/100 s in /proc), a better measure than its share:
  * with four processes on two cores, none has a core to itself. Most pages finish before the first step.
  */
-const STEPS = [
-  { ticks: 100, niceness: 16 },
-  { ticks: 40, niceness: 10 },
-];
-export const NICENESS_MAX = 19;
+const FIRST_STEP = { ticks: 40, niceness: 10 };
+const STEPS = [{ ticks: 100, niceness: 16 }, FIRST_STEP];
+const NICENESS_MAX = 19;
+
+function nicenessOf({ niceness }: { niceness: number }): number {
+  return Math.min(getPriority() + BROWSER_NICENESS + niceness, NICENESS_MAX);
+}
 
 /** Gives long-running renderers a lower priority than new ones, which costs nothing while the CPU is idle. */
 export class RendererPriority {
@@ -58,6 +60,14 @@ export class RendererPriority {
   /** @param user the user of the processes; null for the server's own */
   constructor(private readonly user: Unprivileged | null) {}
 
+  /**
+   * Gives a renderer at once the priority of one that has run for a while. With the lowest one, pages that no client waits for would reach
+   * their timeouts beside a busy server.
+   */
+  lower(pid: number): void {
+    void lowerPriority(pid, nicenessOf(FIRST_STEP), this.user);
+  }
+
   /** Must be called with a browser's processes about twice a second. */
   update(processes: readonly BrowserProcess[]): void {
     const before = this.#lowered;
@@ -65,7 +75,7 @@ export class RendererPriority {
     for (const { pid, cpuTicks, role } of processes) {
       const step = role === 'renderer' ? STEPS.find(({ ticks }) => cpuTicks >= ticks) : undefined;
       if (step === undefined) continue;
-      const niceness = Math.min(getPriority() + BROWSER_NICENESS + step.niceness, NICENESS_MAX);
+      const niceness = nicenessOf(step);
       if (before.get(pid) !== niceness) void lowerPriority(pid, niceness, this.user);
       this.#lowered.set(pid, niceness);
     }

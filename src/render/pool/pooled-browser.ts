@@ -4,7 +4,7 @@ import type { Log } from '../../log.js';
 import { succeedsWithin, TimeoutError } from '../deadlines.js';
 import { answerOf, ChromiumProcess, type LaunchOptions } from '../launch/chromium-process.js';
 import type { Emulation } from '../launch/emulation.js';
-import { lowerPriority, NICENESS_MAX, RendererPriority } from '../launch/process-priority.js';
+import { RendererPriority } from '../launch/process-priority.js';
 import { type BrowserProcess, BrowserProcesses, isStoppedRenderer, killProcess } from '../launch/process-table.js';
 import { BROWSER_ROOM_BYTES } from '../launch/profile-dir.js';
 import { isClosed, pageCrashed, SharedLoss } from '../page-session.js';
@@ -216,9 +216,9 @@ export class PooledBrowser implements AsyncDisposable {
     if (fault !== null) this.#lose(fault);
   }
 
-  /** Gives the renderer of a page the lowest priority, until it ends with its page. */
+  /** Gives the renderer of a page a lower priority than others, until it ends with its page. */
   lowerPriority({ rendererPid }: OpenPageSession): void {
-    if (rendererPid !== null) void lowerPriority(rendererPid, NICENESS_MAX, this.options.launch.user);
+    if (rendererPid !== null) this.#priority.lower(rendererPid);
   }
 
   /** After a failure of the page, waits until it has shown that its renderer lives, or its crash has been reported. */
