@@ -1,3 +1,5 @@
+import { StillframeError } from './stillframe-error.js';
+
 /** A PDF, or a zip file with several. */
 export interface MadePdf {
   content: Uint8Array<ArrayBuffer>;
@@ -7,7 +9,11 @@ export interface MadePdf {
 }
 
 export async function readPdf(response: Response): Promise<MadePdf> {
-  const type = response.headers.get('content-type') === 'application/zip' ? 'application/zip' : 'application/pdf';
+  const type = response.headers.get('content-type');
+  if (type !== 'application/pdf' && type !== 'application/zip') {
+    const message = 'The answer is neither a PDF nor a zip file.';
+    throw new StillframeError({ code: 'unexpected_response', message, retriable: false, status: response.status });
+  }
   const pages = response.headers.get('x-pages');
   const content = new Uint8Array(await response.arrayBuffer());
   return { content, type, pages: pages === null ? null : Number(pages) };

@@ -457,6 +457,8 @@ const A_JOB_ID = 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8';
 function submissionOf<Request>(request: Request, { idempotencyKey }: SubmitOptions) {
   const key =
     idempotencyKey === undefined ? crypto.randomUUID() : checkedText(idempotencyKey, 'idempotencyKey', 'order-4711');
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw invalidArgument('`idempotencyKey` must be printable ASCII characters without spaces.');
   return { request: checkedObject(request, 'request'), idempotencyKey: key };
 }
 

@@ -1,6 +1,6 @@
 import { Deadline, pause } from './deadline.js';
 import { readFailure } from './read-answer.js';
-import { connectionError, StillframeError } from './stillframe-error.js';
+import { connectionError, invalidArgument, StillframeError } from './stillframe-error.js';
 
 /**
  * HTTP requests with retries. Knows nothing of captures. The API key goes to `baseUrl` only: API calls follow no redirect, and downloads
@@ -81,6 +81,8 @@ export class Transport {
 
   private request<T>({ method, to, headers, body }: Call<T>, signal: AbortSignal): [url: string, init: RequestInit] {
     if (!to.startsWith('/')) return [to, { method, headers: headers ?? {}, redirect: 'follow', signal }];
+    // `fetch` resolves these, even if they are encoded, so that the request would go to another path.
+    if (/\/\.\.?(?:[/?]|$)/.test(to)) throw invalidArgument('`id` must be an id, not `.` or `..`.');
     const all = {
       accept: 'application/json',
       authorization: `Bearer ${this.options.apiKey}`,

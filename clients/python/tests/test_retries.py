@@ -171,10 +171,17 @@ def test_templates_are_stored_listed_and_deleted(connect, stand_in):
         lambda client: client.capture({"url": "https://example.com", "delay": float("nan")}),
         lambda client: client.capture({"url": "https://example.com"}, timeout=0),
         lambda client: client.capture({"url": "https://example.com"}, idempotency_key="ü"),
+        lambda client: client.capture({"url": "https://example.com"}, idempotency_key="a\nb"),
+        lambda client: client.capture({}, files={"index.html": "\ud800"}),
+        lambda client: client.redeliver("job_1", etag="a\r\nb: c"),
         lambda client: client.job(None),
+        lambda client: client.job("\ud800"),
+        lambda client: client.remove_batch(".."),
+        lambda client: client.approve_run("..", ".."),
         lambda client: client.wait(""),
         lambda client: client.pdf({"merge": True}, uploads={"a.pdf": 1}),
         lambda client: client.download({"id": "job_1", "state": "waiting"}),
+        lambda client: client.download({"id": "job_1", "result": {"ok": False}}),
         lambda client: client.download("file:///etc/passwd"),
     ],
 )
@@ -184,7 +191,13 @@ def test_arguments_that_allow_no_call_are_refused_before_it(connect, stand_in, c
     assert stand_in.requests == []
 
 
-@pytest.mark.parametrize("options", [{"url": "ftp://x"}, {"url": "http://a@x"}, {"key": "a b"}, {"max_retries": -1}])
+def test_a_page_in_place_of_a_pdf_is_refused(connect, stand_in):
+    stand_in.script(answer(200, b"<h1>Sign in", content_type="text/html"))
+    with pytest.raises(UnexpectedResponse, match="text/html"):
+        connect(stand_in.url).pdf({"merge": True})
+
+
+@pytest.mark.parametrize("options", [{"url": "ftp://x"}, {"url": "http://a@x"}, {"url": "http://a/?"}, {"key": "a b"}, {"max_retries": -1}])
 def test_settings_that_allow_no_client_are_refused(connect, options):
     with pytest.raises(InvalidRequest):
         connect(**{"url": "http://127.0.0.1", **options})

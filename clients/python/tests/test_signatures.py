@@ -45,6 +45,9 @@ def test_a_link_that_the_service_would_refuse_is_refused():
     for name in NO_LINK_FIELDS:
         with pytest.raises(InvalidRequest, match=f"`{name}`"):
             sign_link({"url": "https://example.com", name: "x"}, **SIGNING)
+    with pytest.raises(InvalidRequest, match="url"):
+        sign_link({"full_page": True}, **SIGNING)
+    assert "template=card" in sign_link({"template": "card", "data": {"title": "a"}}, **SIGNING)
     with pytest.raises(InvalidRequest, match="expires_in"):
         sign_link({"url": "https://example.com"}, **{**SIGNING, "expires_in": float("nan")})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from urllib.parse import quote, urlencode
 from typing_extensions import Literal, TypedDict
 
 from .errors import StillframeError, UnexpectedResponse, invalid_argument, reported_error
+from .signatures import LinkRequest
 from .signatures import sign_link as _sign_link
 from .transport import Call, Deadline, Pause, Reply, Settings, Steps, data_of, retry_after, send
 from .wire import (
@@ -254,8 +256,10 @@ def pdf(
     files = _contents(uploads or {}, "uploads")
     call = Call("POST", "/v1/pdf", body=_object(request, "request"), files=files, is_file=True)
     reply = yield from send(settings, call, settings.deadline(timeout))
-    pages = reply.headers.get("x-pages")
-    return MadePdf(reply.body or b"", reply.headers.get("content-type", "application/pdf"), int(pages) if pages else None)
+    kind, pages = reply.headers.get("content-type", ""), reply.headers.get("x-pages", "")
+    if kind not in ("application/pdf", "application/zip"):
+        raise _incomplete(f"The answer is not a PDF or a zip file, but {kind[:100] or 'has no type'}.")
+    return MadePdf(reply.body or b"", kind, int(pages) if re.fullmatch("[0-9]{1,9}", pages) else None)
 
 
 def download(settings: Settings, source: Downloadable, *, timeout: Optional[float] = None) -> Steps[bytes]:
@@ -358,7 +362,7 @@ def delete_template(settings: Settings, name: str, *, timeout: Optional[float] =
     yield from send(settings, Call("DELETE", _template(name)), settings.deadline(timeout))
 
 
-def sign_link(settings: Settings, request: CaptureRequest, *, key_id: str, signing_secret: str, expires_in: float) -> str:
+def sign_link(settings: Settings, request: LinkRequest, *, key_id: str, signing_secret: str, expires_in: float) -> str:
     """Returns an address that shows the picture without an API key, for `<img src>` and Open Graph tags. Makes no request."""
     return _sign_link(request, base_url=settings.base_url, key_id=key_id, signing_secret=signing_secret, expires_in=expires_in)
 
@@ -379,7 +383,7 @@ def redeliver(
     if etag is None:
         etag = (yield from _delivery(settings, Call("GET", _webhook(job_id)), deadline))["etag"]
     # A second request with the same ETag would be refused, although the first one has arrived.
-    call = Call("POST", f"{_webhook(job_id)}/redeliver", headers={"if-match": etag}, repeatable=False)
+    call = Call("POST", f"{_webhook(job_id)}/redeliver", headers={"if-match": _header(etag, "etag")}, repeatable=False)
     return (yield from _delivery(settings, call, deadline))
 
 
@@ -499,8 +503,9 @@ def _incomplete(message: str) -> UnexpectedResponse:
 def _address(source: Any) -> str:
     address = source
     if isinstance(source, Mapping):
-        data = (source.get("result") or {}).get("data") or {} if "cdn_url" not in source else source
-        address = data.get("cdn_url")
+        result = source.get("result")
+        data = source if "cdn_url" in source else result.get("data") if isinstance(result, Mapping) else None
+        address = data.get("cdn_url") if isinstance(data, Mapping) else None
         if address is None:
             raise invalid_argument("There is no picture to download: the job has not completed.")
     if isinstance(address, str) and address.lower().startswith(("http://", "https://")):
@@ -514,7 +519,7 @@ def _contents(files: Mapping[str, Content], name: str) -> Dict[str, bytes]:
 
 def _bytes(content: Any, name: str) -> bytes:
     if isinstance(content, str):
-        return content.encode()
+        return _utf8(content, name)
     if isinstance(content, os.PathLike):
         return Path(content).read_bytes()
     if isinstance(content, (bytes, bytearray, memoryview)):
@@ -537,9 +542,13 @@ def _text(value: Any, name: str) -> str:
 def _key(given: Optional[str]) -> str:
     if given is None:
         return str(uuid.uuid4())
-    if not _text(given, "idempotency_key").isascii():
-        raise invalid_argument("`idempotency_key` must consist of ASCII characters.")
-    return given
+    return _header(given, "idempotency_key")
+
+
+def _header(value: str, name: str) -> str:
+    if re.fullmatch(r"[\x21-\x7e]{1,200}", _text(value, name)):
+        return value
+    raise invalid_argument(f"`{name}` must be 1 to 200 printable ASCII characters without spaces.")
 
 
 def _id_of(job: Any) -> str:
@@ -547,7 +556,17 @@ def _id_of(job: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    return quote(_text(text, "id"), safe="")
+    # Servers and HTTP libraries resolve these, even if they are encoded, so that the request would go to another path.
+    if text in (".", ".."):
+        raise invalid_argument(f"`{text}` is not an id.")
+    return quote(_utf8(_text(text, "id"), "id"), safe="")
+
+
+def _utf8(text: str, name: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise invalid_argument(f"`{name}` contains a surrogate, which UTF-8 cannot represent.") from error
 
 
 def _webhook(job_id: str) -> str:

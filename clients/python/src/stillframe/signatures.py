@@ -12,16 +12,24 @@ from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Unio
 from urllib.parse import quote
 
 from .errors import InvalidSignature, invalid_argument
-from .wire import NO_LINK_FIELDS, CaptureCompletedEvent, CaptureFailedEvent, CaptureRequest
+from .wire import (
+    NO_LINK_FIELDS,
+    BatchEndedEvent,
+    CaptureCompletedEvent,
+    CaptureFailedEvent,
+    CaptureRequest,
+    CaptureTemplateRequest,
+)
 
 Pair = Tuple[str, str]
-WebhookEvent = Union[CaptureCompletedEvent, CaptureFailedEvent]
+WebhookEvent = Union[CaptureCompletedEvent, CaptureFailedEvent, BatchEndedEvent]
+LinkRequest = Union[CaptureRequest, CaptureTemplateRequest]
 
 SIGNATURE_HEADER = "x-service-signature"
 TOLERANCE_SECONDS = 300
 
 
-def sign_link(request: CaptureRequest, *, base_url: str, key_id: str, signing_secret: str, expires_in: float) -> str:
+def sign_link(request: LinkRequest, *, base_url: str, key_id: str, signing_secret: str, expires_in: float) -> str:
     """Returns an address that shows the picture without an API key, for `<img src>` and Open Graph tags. Makes no request.
 
     `key_id` is the id of the API key that the captures are charged to (`key_…`), and `signing_secret` what
@@ -29,7 +37,9 @@ def sign_link(request: CaptureRequest, *, base_url: str, key_id: str, signing_se
     """
     if not isinstance(request, Mapping):
         raise invalid_argument("`request` must be a dict.")
-    texts = {"base_url": base_url, "key_id": key_id, "signing_secret": signing_secret, "url": request.get("url")}
+    texts = {"base_url": base_url, "key_id": key_id, "signing_secret": signing_secret}
+    if request.get("template") is None:
+        texts["url"] = cast(str, request.get("url"))
     for name, value in texts.items():
         if not isinstance(value, str) or value == "":
             raise invalid_argument(f"`{name}` must be a non-empty string.")

@@ -175,7 +175,7 @@ class Settings:
             url = httpx.URL(self.base_url)
         except (httpx.InvalidURL, TypeError):
             url = httpx.URL("")
-        if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query or url.fragment:
+        if url.scheme not in ("http", "https") or not url.host or url.userinfo or re.search("[?#]", str(url)):
             raise invalid_argument("`base_url` must be the http or https address of the server, such as https://shots.example.com.")
         if not isinstance(self.api_key, str) or not re.fullmatch(r"[\x21-\x7e]+", self.api_key):
             raise invalid_argument("`api_key` must be an API key of the server, such as sf_live_….")
