@@ -1,4 +1,4 @@
-"""Reports that are captured in the background, and a card for links:  pip install stillframe django  then  python app.py runserver"""
+"""Reports that are captured in the background, and a card for links:  pip install ./clients/python django  then  python app.py runserver"""
 import os
 import sys
 

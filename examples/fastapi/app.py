@@ -1,4 +1,4 @@
-"""Invoices as PDFs, and pictures of pages that a webhook announces:  pip install stillframe fastapi uvicorn  then  uvicorn app:app"""
+"""Invoices as PDFs, and pictures of pages that a webhook announces:  pip install ./clients/python fastapi uvicorn  then  uvicorn app:app"""
 import os
 from contextlib import asynccontextmanager
 

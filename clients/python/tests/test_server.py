@@ -1,4 +1,4 @@
-"""Against a real server, which test/clients/python.test.ts starts, with a site on loopback."""
+"""Against a real server, which test/clients/clients.test.ts starts, with a site on loopback."""
 
 import os
 import threading

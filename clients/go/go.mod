@@ -1,0 +1,3 @@
+module stillframe
+
+go 1.21
