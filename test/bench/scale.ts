@@ -70,8 +70,10 @@ export async function benchScale(options: ReadonlyMap<string, string>): Promise<
     max_connections: '400',
     max_wal_size: '4GB',
   });
+  const standInFile = new URL('../fixtures/stand-in-renderer.ts', import.meta.url);
   await using program = await buildProgram(new URL('../../src/main.ts', import.meta.url), {
-    '/src/service/renderer.ts': new URL('../fixtures/stand-in-renderer.ts', import.meta.url),
+    '/src/service/renderer.ts': standInFile,
+    '/src/render/capture.ts': standInFile,
   });
   const print = (found: Figure[]) => {
     for (const [what, value] of found) process.stdout.write(`  ${what.padEnd(64)} ${value}\n`);

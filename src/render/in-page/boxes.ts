@@ -239,8 +239,8 @@ export function partsOf(target: Element): Part[] {
       const at = isElement ? node : parent;
       const box = isElement ? node.getBoundingClientRect() : textBox(node);
       const isFixed = inFixed || (isElement && getComputedStyle(node).position === 'fixed');
-      const isSeen = isElement ? hasVisibleStyle(node) : getComputedStyle(parent).visibility === 'visible';
-      if (!isEmpty(box) && isSeen) {
+      const isVisible = isElement ? hasVisibleStyle(node) : getComputedStyle(parent).visibility === 'visible';
+      if (!isEmpty(box) && isVisible) {
         const isPart = !isOffPage(at, box) && isPartlyVisible(box, at, !isElement);
         if (isPart) (isFixed ? fixed : parts).push({ box, at });
       } else if (isElement && isOpaque(node)) collect(node, isFixed);

@@ -30,7 +30,7 @@ interface Writing {
 interface Context {
   depth: number;
   inCode: boolean;
-  isSeen: boolean;
+  isVisible: boolean;
 }
 
 /**
@@ -39,7 +39,7 @@ interface Context {
  */
 export function read() {
   const writing: Writing = { parts: [], chars: 0 };
-  write(writing, document.body ?? document.documentElement, { depth: 0, inCode: false, isSeen: true });
+  write(writing, document.body ?? document.documentElement, { depth: 0, inCode: false, isVisible: true });
   const title = document.title.slice(0, TITLE_MAX_CHARS);
   const lang = asText(document.documentElement.lang.slice(0, LANG_MAX_CHARS));
   return {
@@ -53,7 +53,7 @@ export function read() {
 /** The visible content of an element as plain HTML, as of `read`; null if it has none. */
 export function partOf(element: Element): string | null {
   const writing: Writing = { parts: [], chars: 0 };
-  write(writing, element, { depth: 1, inCode: false, isSeen: true });
+  write(writing, element, { depth: 1, inCode: false, isVisible: true });
   return writing.chars === 0 ? null : writing.parts.join('');
 }
 
@@ -105,22 +105,22 @@ function put(writing: Writing, text: string): void {
 
 function write(writing: Writing, node: Node, context: Context): void {
   if (writing.chars > SOURCE_MAX_CHARS || context.depth > DEPTH_MAX) return;
-  if (node.nodeType === Node.TEXT_NODE && context.isSeen)
+  if (node.nodeType === Node.TEXT_NODE && context.isVisible)
     put(writing, asText((node.nodeValue ?? '').slice(0, SOURCE_MAX_CHARS)));
   if (!isElement(node)) return;
   if (isTick(node)) put(writing, `<span data-tick="${node.checked ? 'x' : ' '}">${node.checked ? '☑' : '☐'}</span> `);
   const frame = frameBody(node);
   if ((frame === null && DROPPED.test(node.localName)) || !isRendered(node)) return;
-  const isSeen = getComputedStyle(node).visibility === 'visible';
+  const isVisible = getComputedStyle(node).visibility === 'visible';
   const isInner = frame !== null || (context.depth > 0 && node.localName === 'body');
   const tag = isInner || (context.inCode && isLine(node)) ? 'div' : node.localName;
-  if (VOID.test(tag) && !isSeen) return;
+  if (VOID.test(tag) && !isVisible) return;
   const before = { parts: writing.parts.length, chars: writing.chars };
   put(writing, `<${tag}${attributes(node)}>`);
   if (VOID.test(tag)) return;
-  const inner = { depth: context.depth + 1, inCode: context.inCode || tag === 'pre', isSeen };
+  const inner = { depth: context.depth + 1, inCode: context.inCode || tag === 'pre', isVisible };
   for (const child of frame === null ? flatTreeChildren(node) : [frame]) write(writing, child, inner);
-  if (isSeen || writing.parts.length > before.parts + 1) put(writing, `</${tag}>`);
+  if (isVisible || writing.parts.length > before.parts + 1) put(writing, `</${tag}>`);
   else {
     writing.parts.length = before.parts;
     writing.chars = before.chars;

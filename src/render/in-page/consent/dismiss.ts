@@ -1,7 +1,7 @@
 import { all, alphaOf, body, force, isPage, matches } from '../dom.js';
 import { sleep } from '../frames.js';
 import { unlockScroll } from '../scrollers.js';
-import { type Banner, documentAsBanner, findBanners, isShown } from './overlays.js';
+import { type Banner, documentAsBanner, findBanners, isInView } from './overlays.js';
 
 /** Declines or hides banners that no consent platform's rule handled. Runs in the page's isolated world. */
 
@@ -37,7 +37,7 @@ export async function dismiss({ whole, click }: { whole: boolean; click: boolean
  */
 export function restorePage(): boolean {
   const page = body();
-  if (page === null || all('dialog[open], [aria-modal="true"]').some(isShown)) return false;
+  if (page === null || all('dialog[open], [aria-modal="true"]').some(isInView)) return false;
   let isRestored = unlockScroll();
   for (const element of page.children) {
     if (!(element instanceof HTMLElement)) continue;
@@ -51,7 +51,7 @@ export function restorePage(): boolean {
 
 export async function goesAway({ element }: Pick<Banner, 'element'>): Promise<boolean> {
   const until = performance.now() + DISAPPEARS_WITHIN_MS;
-  while (element.isConnected && isShown(element)) {
+  while (element.isConnected && isInView(element)) {
     if (performance.now() > until) return false;
     await sleep(50);
   }
@@ -114,7 +114,7 @@ function wordsAround(sheet: HTMLElement) {
     looked++
   ) {
     const { parentElement: word, nodeValue } = texts.currentNode;
-    if (word === null || (nodeValue ?? '').trim() === '' || !isShown(word)) continue;
+    if (word === null || (nodeValue ?? '').trim() === '' || !isInView(word)) continue;
     const hit = elementHitAt(texts.currentNode);
     if (hit === word) found.above = true;
     else if (sheet.contains(hit)) found.below = true;

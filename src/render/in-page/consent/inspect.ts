@@ -9,7 +9,7 @@ import {
   findBanners,
   hasFrameOnTop,
   isPageItself,
-  isShown,
+  isInView,
 } from './overlays.js';
 
 export interface BannerInspection {
@@ -102,7 +102,7 @@ export function hidingRules(): string[] {
 function sparePage(sheet: CSSStyleSheet): void {
   for (let at = sheet.cssRules.length - 1; at >= 0; at--) {
     const rule = sheet.cssRules[at];
-    if (rule instanceof CSSStyleRule && all(rule.selectorText).some((match) => isShown(match) && isPageItself(match)))
+    if (rule instanceof CSSStyleRule && all(rule.selectorText).some((match) => isInView(match) && isPageItself(match)))
       sheet.deleteRule(at);
   }
 }
@@ -112,7 +112,7 @@ function shownMatches(sheet: CSSStyleSheet): number {
   for (const rule of sheet.cssRules) {
     if (!(rule instanceof CSSStyleRule)) continue;
     for (const element of document.querySelectorAll(rule.selectorText)) {
-      if (isShown(element) || [...element.children].some(isShown)) shown.add(element);
+      if (isInView(element) || [...element.children].some(isInView)) shown.add(element);
     }
   }
   return shown.size;

@@ -54,11 +54,12 @@ export function documentAsBanner(): Banner | null {
   return document.body === null ? null : readBanner(document.body);
 }
 
-export function isShown(element: Element): boolean {
-  return areaInView(element.getBoundingClientRect()) > 0 && isSeen(element);
+export function isInView(element: Element): boolean {
+  return areaInView(element.getBoundingClientRect()) > 0 && hasVisibleBox(element);
 }
 
-function isSeen(element: Element): boolean {
+/** Whether the element is visible, and no dot for screen readers. */
+function hasVisibleBox(element: Element): boolean {
   const { width, height } = element.getBoundingClientRect();
   return width >= 2 && height >= 2 && hasVisibleStyle(element);
 }
@@ -194,7 +195,7 @@ export function boxesByName(): HTMLElement[] {
   for (const element of queryTrees(isNamed ? `${NAMED},${LABELLED}` : LABELLED) as HTMLElement[]) {
     if (boxes.length === CANDIDATES_MAX) break;
     if (!NAMED_AS_BANNER.test(`${element.id} ${element.getAttribute('class') ?? ''}`)) continue;
-    if (isPage(element) || !isShown(element)) continue;
+    if (isPage(element) || !isInView(element)) continue;
     if (isPageItself(element)) continue;
     if (overlayAncestor(element) === null && (isProse(element) || !ABOUT_COOKIES.test(deepText(element)))) continue;
     boxes.push(element);
@@ -212,7 +213,7 @@ function isProse(element: HTMLElement): boolean {
 
 function asBanner(element: HTMLElement): Banner | null {
   if (hasClosedShadowBanner(element)) return { element, refusal: null, framed: false };
-  if (!isShown(element) && ![...element.querySelectorAll('*')].slice(0, PARTS_MAX).some(isShown)) return null;
+  if (!isInView(element) && ![...element.querySelectorAll('*')].slice(0, PARTS_MAX).some(isInView)) return null;
   const frame = matches(element, 'iframe') ? element : element.querySelector('iframe');
   if (frame !== null && (isNamedForConsent(frame) || bannerFrames.includes(addressOf(frame)))) {
     return { element, refusal: null, framed: true };
@@ -241,7 +242,7 @@ function addressOf(frame: Element): string {
 
 /** Whether a frame on top of the page may be a banner. Its embedder cannot read it. */
 export function hasFrameOnTop(onTop: readonly HTMLElement[]): boolean {
-  return onTop.some((box) => (matches(box, 'iframe') ? [box] : [...box.querySelectorAll('iframe')]).some(isShown));
+  return onTop.some((box) => (matches(box, 'iframe') ? [box] : [...box.querySelectorAll('iframe')]).some(isInView));
 }
 
 function readBanner(element: HTMLElement): Banner | null {
@@ -258,9 +259,9 @@ function readBanner(element: HTMLElement): Banner | null {
   if (!asksForConsent(ownWords(text, labels), answers, isNamed)) return null;
   // A bar with the site's own navigation is a header, whatever its links say.
   if (element.querySelector('nav, input[type="search"], [role="navigation"], [role="search"]') !== null) return null;
-  if ([...element.querySelectorAll(TEXT_FIELDS)].some(isSeen)) return null;
+  if ([...element.querySelectorAll(TEXT_FIELDS)].some(hasVisibleBox)) return null;
   const refusals = controls.filter(({ label, away }) => !away && refuses(label)).map(({ control }) => control);
-  return { element, refusal: refusals.find(isShown) ?? refusals[0] ?? null, framed: false };
+  return { element, refusal: refusals.find(isInView) ?? refusals[0] ?? null, framed: false };
 }
 
 /**
@@ -300,7 +301,7 @@ function trimmedLabel(label: string): string {
 export function deepControls(root: HTMLElement): HTMLElement[] {
   return trees(root)
     .flatMap((tree) => [...tree.querySelectorAll<HTMLElement>(`${CONTROLS}, ${CLICKABLE}`)])
-    .filter((control) => isSeen(control) && (matches(control, CONTROLS) || isLoneControl(control)))
+    .filter((control) => hasVisibleBox(control) && (matches(control, CONTROLS) || isLoneControl(control)))
     .slice(0, CONTROLS_MAX);
 }
 

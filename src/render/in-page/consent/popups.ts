@@ -3,7 +3,7 @@ import { hiddenElements } from '../changes.js';
 import { alphaOf, ancestry, body, documentProperty, isPage, matches, nameOf, pageBoxes, textBox } from '../dom.js';
 import { queryTrees } from '../dom-cache.js';
 import { goesAway, hide, hideBackdrops, restorePage } from './dismiss.js';
-import { boxesOnTop, deepControls, deepText, isShown, labelOf, leadsAway } from './overlays.js';
+import { boxesOnTop, deepControls, deepText, isInView, labelOf, leadsAway } from './overlays.js';
 import { asksForConsent } from './words.js';
 
 /**
@@ -116,7 +116,7 @@ interface Popup {
 
 function nextPopup(kinds: readonly PopupKind[], seen: ReadonlySet<Element>): Popup | null {
   const boxes = [...new Set([...boxesOnTop(), ...boxesOf(MODAL), ...boxesOf(APP_BANNER)])].filter(
-    (box) => !seen.has(box) && isShown(box) && !isTour(box),
+    (box) => !seen.has(box) && isInView(box) && !isTour(box),
   );
   for (const element of boxes) {
     const kind = kindOf(element);
@@ -143,7 +143,7 @@ function kindOf(element: HTMLElement): PopupKind | null {
   if (frame !== null && SIGN_IN_FRAME.test((frame as HTMLIFrameElement).src)) return 'login';
   const text = deepText(element);
   if (text.length < 8 || text.length > TEXT_MAX || OWN_QUESTION.test(text)) return null;
-  if (matches(element, OF_THE_PAGE) || [...element.querySelectorAll(OF_THE_PAGE)].some(isShown)) return null;
+  if (matches(element, OF_THE_PAGE) || [...element.querySelectorAll(OF_THE_PAGE)].some(isInView)) return null;
   const controls = deepControls(element);
   const links = controls.map((control) => control.getAttribute('href') ?? '');
   const hasStore = links.some((href) => STORE.test(href));
