@@ -72,9 +72,36 @@ export function isFontFile(head: Buffer): boolean {
 }
 
 /** A text that differs whenever the fonts that are used do; empty without any. */
-export function fontsVersion(dir: string | null): string {
-  const used = dir === null ? [] : fontFiles(dir).filter(({ problem }) => problem === null);
+function fontsVersion(dir: string): string {
+  const used = fontFiles(dir).filter(({ problem }) => problem === null);
   return used.map(({ name, bytes, mtimeMs }) => `${name} ${bytes} ${mtimeMs}`).join('\n');
+}
+
+/** How long a file that is written in place, which leaves the time of its folder, may remain unnoticed. */
+const FILES_CHECKED_EVERY_MS = 2_000;
+
+/** Watches the fonts of a folder. Asking for all of its files, which may be hundreds, before each capture would take milliseconds. */
+export class FontFolder {
+  #version = '';
+  #folderMs: number | undefined;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+
+  /** @param now ms, monotonic */
+  constructor(
+    private readonly dir: string | null,
+    private readonly now: () => number,
+  ) {}
+
+  /** As `fontsVersion`. A file that is added, removed or renamed changes it at once. */
+  version(): string {
+    if (this.dir === null) return '';
+    const folderMs = statSync(this.dir, { throwIfNoEntry: false })?.mtimeMs;
+    const isChecked = this.now() - this.#checkedAt < FILES_CHECKED_EVERY_MS;
+    if (isChecked && folderMs === this.#folderMs) return this.#version;
+    [this.#folderMs, this.#checkedAt] = [folderMs, this.now()];
+    this.#version = fontsVersion(this.dir);
+    return this.#version;
+  }
 }
 
 /**

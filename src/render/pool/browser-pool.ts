@@ -19,7 +19,7 @@ import { describeAge } from '../install/find-chromium.js';
 import { versionOf } from '../launch/chromium-process.js';
 import { type Emulation, emulationOf } from '../launch/emulation.js';
 import { type Executable, HOST } from '../launch/executable.js';
-import { fontsVersion } from '../launch/font-folder.js';
+import { FontFolder } from '../launch/font-folder.js';
 import { type LaunchMode, launchSandboxed, SandboxMissing, type SandboxSetting } from '../launch/launch-mode.js';
 import { renderersSandboxed } from '../launch/process-table.js';
 import {
@@ -106,6 +106,7 @@ export class BrowserPool implements AsyncDisposable {
   #votes = 0;
   /** The version of the fonts with which a browser was started. */
   readonly #fontsOf = new WeakMap<PooledBrowser, string>();
+  readonly #fonts: FontFolder;
   readonly #memory: MemoryGuard;
   readonly #now: () => number;
   readonly #ended = new AbortController();
@@ -126,6 +127,7 @@ export class BrowserPool implements AsyncDisposable {
     this.#defaultEmulation = emulationOf(first, knownVersion ?? '0', HOST);
     this.#usual = this.#defaultEmulation;
     this.#now = options.now ?? monotonicNow;
+    this.#fonts = new FontFolder(options.fontsDir ?? null, this.#now);
     const { memoryBytes = Number.POSITIVE_INFINITY, log } = options;
     this.#memory = new MemoryGuard({ memoryBytes, browsers: () => [...this.#browsers], log });
   }
@@ -282,7 +284,7 @@ export class BrowserPool implements AsyncDisposable {
   async #launch({ mode = this.#mode, drawsOnDemand = this.#drawsOnDemand } = {}): Promise<PooledBrowser> {
     if (mode === undefined) throw new Error('how browsers are to be confined is not known yet');
     const { executable, egress, clock = true, runDir, fontsDir = null, log } = this.options;
-    const fonts = fontsVersion(fontsDir);
+    const fonts = this.#fonts.version();
     const browser = await PooledBrowser.start({
       launch: {
         executable,
@@ -354,7 +356,7 @@ export class BrowserPool implements AsyncDisposable {
 
   /** Lets browsers that were started with other fonts than there are now accept no more captures, and starts others. */
   #followFonts(): void {
-    const current = fontsVersion(this.options.fontsDir ?? null);
+    const current = this.#fonts.version();
     for (const browser of this.#live()) {
       // A worn one is being replaced.
       if (browser.state !== 'serving' || this.#fontsOf.get(browser) === current) continue;

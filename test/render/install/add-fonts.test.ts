@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { addFonts, FontError, removeFont } from '../../../src/render/install/add-fonts.js';
-import { FONT_MAX_BYTES, fontFiles, fontsVersion, provideFonts } from '../../../src/render/launch/font-folder.js';
+import { FONT_MAX_BYTES, FontFolder, fontFiles, provideFonts } from '../../../src/render/launch/font-folder.js';
 import { folderOfFile } from '../../fixtures/temporary-folder.js';
 
 const root = folderOfFile();
@@ -70,7 +70,6 @@ it('a browser gets the fonts of the folder with its profile, and no file of anot
   file('evil.ttf', 'no font');
   file('note.txt', 'x');
   symlinkSync('/nonexistent', join(dir, 'gone.ttf'));
-  const before = fontsVersion(dir);
   const config = readFileSync(provideFonts(dir, place, { user: null }) ?? '', 'utf8');
   expect(config).toContain(`<dir>${place}</dir>`);
   expect(config).toContain('/etc/fonts/fonts.conf');
@@ -82,11 +81,27 @@ it('a browser gets the fonts of the folder with its profile, and no file of anot
     used.map((name) => [name, name === 'a.ttf']),
   );
   expect(fontFiles(dir).find(({ name }) => name === 'note.txt')?.problem).toContain('is not one of .ttf');
-  file('a.ttf', Buffer.concat([HEAD, HEAD]));
-  expect(fontsVersion(dir)).not.toBe(before);
-  expect([
-    fontsVersion(join(dir, 'none')),
-    fontsVersion(null),
-    provideFonts(join(dir, 'none'), place, { user: null }),
-  ]).toEqual(['', '', null]);
+  expect(provideFonts(join(dir, 'none'), place, { user: null })).toBeNull();
+});
+
+it('a font that is added or removed is noticed at once, and one that is written in place after a while', async () => {
+  const dir = folder();
+  let now = 0;
+  const fonts = new FontFolder(dir, () => now);
+  const versions = [fonts.version()];
+  const changes = (isChanged: boolean) => {
+    const version = fonts.version();
+    expect(version !== versions.at(-1)).toBe(isChanged);
+    versions.push(version);
+  };
+  await addFonts(dir, file('c.ttf', HEAD));
+  changes(true);
+  changes(false);
+  writeFileSync(join(dir, 'c.ttf'), Buffer.concat([HEAD, HEAD]));
+  changes(false);
+  now += 2_000;
+  changes(true);
+  removeFont(dir, 'c.ttf');
+  changes(true);
+  expect([fonts.version(), new FontFolder(null, () => now).version()]).toEqual(['', '']);
 });
