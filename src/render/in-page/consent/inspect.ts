@@ -8,8 +8,8 @@ import {
   documentAsBanner,
   findBanners,
   hasFrameOnTop,
-  isPageItself,
   isInView,
+  isPageItself,
 } from './overlays.js';
 
 export interface BannerInspection {
