@@ -61,14 +61,17 @@ export async function rolling(
   return { figures: { replacements, captures: pages, ...callers.counts }, problems };
 }
 
-/** Every job ended well, at its first attempt, and was charged once; the bucket has its picture. */
-async function auditOf({ databaseUrl, bucket }: Cluster): Promise<string[]> {
+/**
+ * Every job ended well, and was charged once; the bucket has its picture.
+ * @param repeats whether a job may have had another attempt than the first
+ */
+export async function auditOf({ databaseUrl, bucket }: Cluster, { repeats = false } = {}): Promise<string[]> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
     const { rows } = await client.query<{ what: string; n: string }>(`
       SELECT 'jobs that did not complete' AS what, count(*) AS n FROM jobs WHERE state <> 'completed'
-      UNION ALL SELECT 'jobs with a second attempt', count(*) FROM jobs WHERE attempts_made > 1
+      UNION ALL SELECT 'jobs with a second attempt', count(*) FROM jobs WHERE attempts_made > 1 AND NOT ${repeats}
       UNION ALL SELECT 'credits that are not settled', count(*) FROM reservations WHERE state <> 'settled'
       UNION ALL SELECT 'charges too many or few', abs((SELECT sum(settled) FROM sums) - (SELECT count(*) FROM jobs))`);
     const names = new Set(bucket.names());
