@@ -25,8 +25,8 @@ import type { ServerProcess } from './server-process.js';
 import { firstOf, type TrialResult, until } from './trial-result.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const RENDERER = '/src/service/renderer.ts';
 const STAND_IN_RENDERER = new URL('../fixtures/stand-in-renderer.ts', import.meta.url);
+const STAND_INS = { '/src/service/renderer.ts': STAND_IN_RENDERER, '/src/render/capture.ts': STAND_IN_RENDERER };
 const RENDERS = { fromMs: 50, toMs: 150 };
 const CONCURRENCY = 4;
 /** Before each fault, once as many captures complete as are submitted. */
@@ -91,9 +91,7 @@ export async function run({
   ...given
 }: Partial<typeof AS_PROMISED> & { faults?: string }): Promise<TrialResult> {
   const options = { ...AS_PROMISED, ...given };
-  await using program = await buildProgram(new URL('../../src/main.ts', import.meta.url), {
-    [RENDERER]: STAND_IN_RENDERER,
-  });
+  await using program = await buildProgram(new URL('../../src/main.ts', import.meta.url), STAND_INS);
   const figures: TrialResult['figures'] = {};
   const problems: string[] = [];
   const names = String(faults).split(',');
@@ -260,7 +258,7 @@ async function versionBefore(): Promise<{ file: string } & AsyncDisposable> {
   cpSync(join(ROOT, 'src/client/wire.ts'), join(folder, 'src/client/wire.ts'));
   symlinkSync(join(ROOT, 'dist'), join(folder, 'dist'));
   const at = (path: string) => pathToFileURL(join(folder, path));
-  const program = await buildProgram(at('src/main.ts'), { [RENDERER]: STAND_IN_RENDERER }, at('dist/main.js'));
+  const program = await buildProgram(at('src/main.ts'), STAND_INS, at('dist/main.js'));
   return {
     file: program.file,
     async [Symbol.asyncDispose]() {
