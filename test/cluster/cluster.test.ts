@@ -62,12 +62,25 @@ test('one server accepts the request, another one captures, and the first one an
   const usage = await (await fetch(`${otherUrl}/v1/usage`, { headers: { authorization: `Bearer ${key}` } })).json();
   expect(usage).toMatchObject({ data: { credits: 5, reserved: 0 } });
 
+  const authorization = `Bearer ${key}`;
+  // A template that one server stores, another one captures, and a third one is asked for.
+  const push = async (page: string) => {
+    const body = new FormData();
+    body.append('files', new Blob([page]), 'index.html');
+    body.append('files', new Blob(['{"parameters":{"title":{"type":"text"}}}']), 'template.json');
+    return (await fetch(`${url}/v1/templates/card`, { method: 'PUT', headers: { authorization }, body })).status;
+  };
+  const card = async () => await submit(otherUrl, key, { template: 'card', data: { title: 'a' }, cache_ttl: 60 });
+  for (const page of ['<h1>{{ title }}</h1>', '<h2>{{ title }}</h2>']) {
+    expect(await push(page)).toBe(201);
+    for (const cached of [false, true]) expect(await card()).toMatchObject({ status: 200, data: { cached } });
+  }
+
   // One server accepts a capture, another one runs it, and a third one cancels it: the page is closed and the caller told at once.
   const before = held.length;
   const canceled = submit(url, key, { url: `${site.origin}/held` });
   await expect.poll(() => held.length, WAIT).toBeGreaterThan(before);
   const closed = new Promise<number>((resolve) => held.at(-1)?.once('close', () => resolve(performance.now())));
-  const authorization = `Bearer ${key}`;
   const list = await fetch(`${otherUrl}/v1/jobs?state=active`, { headers: { authorization } });
   const { jobs } = ((await list.json()) as { data: { jobs: { id: string }[] } }).data;
   const from = performance.now();
