@@ -7,11 +7,15 @@ import { syncBuiltinESMExports } from 'node:module';
 import type BetterSqlite3 from 'better-sqlite3';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
 
+/** By the statement of a step that has changed something. */
 const STEPS: readonly [string, RegExp][] = [
-  ['insert', /^INSERT INTO [`"]?jobs/],
+  ['insert', /^INSERT INTO jobs/],
   ['claim', /^UPDATE jobs SET state = 'active'/],
-  ['finish', /^UPDATE jobs SET state = @state, ended_at/],
-  ['record', /^UPDATE deliveries SET (state = '\w+', )?attempts = @attempt/],
+  ['finish', /^UPDATE jobs SET state = \$4, ended_at/],
+  ['record', /^UPDATE deliveries SET .*attempts/],
+  ['cancel', /^UPDATE jobs SET state = 'failed', ended_at = \$2, removed_at/],
+  ['batch', /^INSERT INTO batches/],
+  ['batch end', /^UPDATE batches SET completed_at = \$1 WHERE completed_at IS NULL/],
 ];
 
 const [, wanted = '', nth = '1'] = /^(.*) (\d+)$/.exec(process.env.TRIAL_KILL_AT ?? '') ?? [];
@@ -32,7 +36,7 @@ function watchStatements(): void {
   Database.prototype.prepare = function prepareWatched(this: Db, sql: string) {
     const statement = prepare.call(this, sql);
     const step = STEPS.find(([, pattern]) => pattern.test(sql.trim()))?.[0];
-    if (step !== undefined) around(statement, () => void under.add(step));
+    if (step !== undefined) around(statement, undefined, (found) => void (hasChanged(found) && under.add(step)));
     if (sql === 'ROLLBACK') around(statement, () => under.clear());
     const tell = (side: 'before' | 'after') => {
       for (const step of under) pass(`${side} ${step} commit`);
@@ -48,16 +52,26 @@ function watchStatements(): void {
   } as typeof prepare;
 }
 
-function around(statement: BetterSqlite3.Statement, before: () => void, after: () => void = () => undefined): void {
-  for (const way of ['run', 'get'] as const) {
+function around(
+  statement: BetterSqlite3.Statement,
+  before: () => void = () => undefined,
+  after: (result: unknown) => void = () => undefined,
+): void {
+  for (const way of ['run', 'get', 'all'] as const) {
     const call = statement[way].bind(statement);
     statement[way] = (...values: unknown[]) => {
       before();
       const result = call(...values) as never;
-      after();
+      after(result);
       return result;
     };
   }
+}
+
+/** @param result of `run`, or the rows that a statement returns */
+function hasChanged(result: unknown): boolean {
+  if (Array.isArray(result)) return result.length > 0;
+  return result !== undefined && (result as { changes?: number }).changes !== 0;
 }
 
 function watchFiles(): void {
