@@ -29,6 +29,9 @@ let judged: WeakSet<Element> | null = null;
 const hidden = new Set<Element>();
 /** The number of times that imports are inserted again, which loads them, since a page may keep removing them. */
 const IMPORTS_MAX = 20;
+/** The number of times that an element is hidden again after changes of the page, which may show it again each time. */
+const HIDDEN_AGAIN_MAX = 20;
+const hiddenAgain = new WeakMap<Element, number>();
 let importer: HTMLStyleElement | null = null;
 let imported = 0;
 
@@ -65,14 +68,18 @@ function cssOf({ hide, remove }: Rules): string {
  * Applies everything again, since the page may have undone it. The last call is made when the page has been stopped.
  * @param isReady whether the page has got what it shows: what structural selectors match then is changed once, and later only elements
  * that have been added since
+ * @param options.afterChange whether a change of the page is the reason
  */
-export function apply(isReady: boolean): void {
+export function apply(isReady: boolean, { afterChange = false } = {}): void {
   if (early === null) return;
   keepAdopted(sheets);
   addImports();
-  for (const element of matching(plain.hide)) conceal(element);
+  for (const element of [...matching(plain.hide), ...hidden]) {
+    const times = hiddenAgain.get(element) ?? 0;
+    if (!afterChange || times < HIDDEN_AGAIN_MAX) conceal(element);
+    if (afterChange) hiddenAgain.set(element, times + 1);
+  }
   for (const element of matching(plain.remove)) remove(element);
-  for (const element of hidden) conceal(element);
   if (!isReady && judged === null) return;
   const isFirst = judged === null;
   judged ??= new WeakSet();
@@ -123,7 +130,7 @@ function watch(): void {
     isScheduled = true;
     requestAnimationFrame(() => {
       isScheduled = false;
-      apply(false);
+      apply(false, { afterChange: true });
     });
   });
   observer.observe(document, { childList: true, subtree: true });
