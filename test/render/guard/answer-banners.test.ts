@@ -418,6 +418,21 @@ describe.concurrent('popups', () => {
       `${ARTICLE}${over(`<p>How likely are you to recommend us?</p><button>9</button>${X}`)}`,
       'survey closed',
     ],
+    [
+      'a survey with a text area',
+      `${ARTICLE}${over(`<p>A quick question: what is missing?</p><textarea></textarea>${X}`)}`,
+      'survey closed',
+    ],
+    [
+      'an offer with a cross that only its id names',
+      `${ARTICLE}${over(`<p>Wait! Here is a special discount.</p><div id="offer_close" style="width:9px;height:9px"></div><script>offer_close.addEventListener('click', () => document.querySelector('.w').remove())</script>`)}`,
+      'newsletter closed',
+    ],
+    [
+      'an account in a frame of the page, by an icon',
+      `${ARTICLE}<iframe class="w" style="position:fixed;inset:0;width:100%;height:100%" srcdoc="<p>Create an account</p><input type='email'><button>Sign up</button><svg class='closeicon' width='20' height='20' onclick='frameElement.remove()'></svg>"></iframe>`,
+      'login closed',
+    ],
     ['a notice over the whole article', `${ARTICLE}${PAYWALL}`, 'paywall_notice closed'],
     ['a notice before another', `${ARTICLE}${over(FORM + X)}${PAYWALL}`, 'paywall_notice closed,newsletter closed'],
   ])('close %s, and let the page scroll', async (_name, body, told) => {
@@ -430,6 +445,10 @@ describe.concurrent('popups', () => {
     [
       'a form of an application',
       `${ARTICLE}${over(`<p>Edit profile</p><input type="email"><button>Save</button>${X}`)}`,
+    ],
+    [
+      'a comment in an application',
+      `${ARTICLE}${over(`<p>Sign up for updates</p><textarea></textarea><button>Post</button>${X}`)}`,
     ],
     ['a login page', over(`<h1>Sign in</h1><input type="email"><input type="password"><button>Log in</button>${X}`)],
     ['a newsletter as the whole page', over(FORM + X)],

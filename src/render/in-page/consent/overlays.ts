@@ -1,5 +1,14 @@
 import { hasContent } from '../blank.js';
-import { areaInView, documentProperty, flatTreeParent, hasVisibleStyle, isPage, matches, trees } from '../dom.js';
+import {
+  areaInView,
+  documentProperty,
+  flatTreeParent,
+  hasVisibleStyle,
+  isElement,
+  isPage,
+  matches,
+  trees,
+} from '../dom.js';
 import { cachedNames, queryTrees } from '../dom-cache.js';
 import { ABOUT_COOKIES, asksForConsent, CONSENT_FRAME, opensBanner, refuses, talksOfConsent } from './words.js';
 
@@ -24,7 +33,7 @@ const GRID_Y = [0.03, 0.14, 0.3, 0.5, 0.7, 0.86, 0.97];
 const CONTROLS = 'button, a, [role="button"], input[type="button"], input[type="submit"]';
 /** Clickable elements other than standard controls. */
 const CLICKABLE =
-  '[onclick], [tabindex="0"], [class*="btn" i], [class*="button" i], [class*="close" i], [class*="dismiss" i]';
+  '[onclick], [tabindex="0"], [class*="btn" i], [class*="button" i], [class*="close" i], [id*="close" i], [class*="dismiss" i]';
 /** Fields for typing, as in a login, a newsletter or a search. A banner has none. */
 const TEXT_FIELDS =
   'textarea, input:not([type]), input[type="text"], input[type="email"], input[type="password"], input[type="tel"], input[type="search"]';
@@ -276,16 +285,16 @@ function ownWords(text: string, labels: readonly string[]): string {
 
 /** Whether the control is a link to another document, which answers nothing. */
 export function leadsAway(control: HTMLElement): boolean {
-  if (!(control instanceof HTMLAnchorElement)) return false;
+  if (control.localName !== 'a') return false;
   const href = control.getAttribute('href');
   return href !== null && !/^(#|javascript:|$)/i.test(href.trim()) && control.getAttribute('role') !== 'button';
 }
 
 export function labelOf(control: HTMLElement): string {
-  const text = control instanceof HTMLInputElement ? control.value : deepText(control);
+  const text = matches(control, 'input') ? (control as HTMLInputElement).value : deepText(control);
   return (
     trimmedLabel(text) ||
-    trimmedLabel(control.getAttribute('aria-label') ?? control.title) ||
+    trimmedLabel(control.getAttribute('aria-label') ?? control.getAttribute('title') ?? '') ||
     (/^[×✕✖✗⨯]$/.test(text.trim()) ? 'close' : '')
   );
 }
@@ -298,8 +307,8 @@ function trimmedLabel(label: string): string {
 }
 
 /** A box may scroll, so its controls need not be in view. */
-export function deepControls(root: HTMLElement): HTMLElement[] {
-  return trees(root)
+export function deepControls(root: HTMLElement, options?: { frames: boolean }): HTMLElement[] {
+  return trees(root, options)
     .flatMap((tree) => [...tree.querySelectorAll<HTMLElement>(`${CONTROLS}, ${CLICKABLE}`)])
     .filter((control) => hasVisibleBox(control) && (matches(control, CONTROLS) || isLoneControl(control)))
     .slice(0, CONTROLS_MAX);
@@ -310,10 +319,10 @@ function isLoneControl(element: HTMLElement): boolean {
 }
 
 /** The visible text, including shadow roots, with collapsed white space. */
-export function deepText(root: HTMLElement): string {
-  return trees(root)
-    .flatMap((tree) => (tree instanceof HTMLElement ? [tree] : [...tree.children]))
-    .map((part) => (part instanceof HTMLElement ? part.innerText : ''))
+export function deepText(root: HTMLElement, options?: { frames: boolean }): string {
+  return trees(root, options)
+    .flatMap((tree) => (isElement(tree) ? [tree] : [...tree.children]))
+    .map((part) => ('innerText' in part ? part.innerText : ''))
     .join(' ')
     .replace(/\s+/g, ' ')
     .trim();

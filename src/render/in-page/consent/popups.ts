@@ -1,6 +1,18 @@
 import type { PopupKind } from '../../../contract/popups.js';
 import { hiddenElements } from '../changes.js';
-import { alphaOf, ancestry, body, documentProperty, isPage, matches, nameOf, pageBoxes, textBox } from '../dom.js';
+import {
+  allIn,
+  alphaOf,
+  ancestry,
+  body,
+  documentProperty,
+  isPage,
+  matches,
+  nameOf,
+  pageBoxes,
+  textBox,
+  trees,
+} from '../dom.js';
 import { queryTrees } from '../dom-cache.js';
 import { goesAway, hide, hideBackdrops, restorePage } from './dismiss.js';
 import { boxesOnTop, deepControls, deepText, isInView, labelOf, leadsAway } from './overlays.js';
@@ -44,7 +56,11 @@ const PASSWORD = 'input[type="password"]';
 const EMAIL = 'input[type="email"],input[name*="mail" i],input[id*="mail" i],input[placeholder*="mail" i]';
 /** Parts of pages and of applications, which no window that is closed here has. */
 const OF_THE_PAGE =
-  'nav,main,article,textarea,[role="navigation"],[role="search"],input[type="search"],[contenteditable="true"]';
+  'nav,main,article,[role="navigation"],[role="search"],input[type="search"],[contenteditable="true"]';
+/** Only a survey asks for an answer in sentences. */
+const SENTENCES = 'textarea';
+/** Windows may be in a frame of the page's own origin. */
+const IN_FRAMES = { frames: true };
 /** Tours of an application, and its own messages. */
 const TOUR = /driver-|driverjs|shepherd|introjs|joyride|(?:^|[\s_-])tour(?:$|[\s_-])|hopscotch|coachmark|onboarding/i;
 const STORE =
@@ -58,7 +74,7 @@ const SURVEY =
 const PAYWALL =
   /(?:free|remaining|complimentary) (?:articles?|stor(?:y|ies))|articles? (?:left|remaining)|(?:keep|continue|to) reading|subscri(?:be|ption)[^.]{0,60}(?:journalism|unlimited|access|support)|(?:unlimited|full|digital) (?:digital )?access|(?:support|become a) (?:our |independent |quality )?(?:journalism|member|subscriber|supporter)|already (?:a )?(?:subscriber|subscribed)|weiterlesen|probeabo|jetzt abonnieren|abonnez-vous|poursuivre (?:la|votre) lecture|suscríb[^.]{0,40}(?:leyendo|acceso)|abbonati|seguir leyendo|continuar lendo/iu;
 const LETTERS =
-  /newsletter|mailing list|e-?mail list|(?:join|sign up|subscribe|register)[^.!?]{0,80}(?:news|updates?|inbox|emails?|offers?|deals?|tips|list|% off|discount|community)|(?:\d{1,4} ?%|[$€£] ?\d{1,6}|\d{1,6} ?[$€£]) ?(?:off|discount|rabatt|de (?:réduction|descuento)|di sconto|korting)|(?:get|receive|stay|never miss)[^.!?]{0,60}(?:inbox|by email|up to date|in the loop|updates?)|rundbrief|neuigkeiten|infolettre|lettre d.information|boletín|bollettino|nieuwsbrief|nyhetsbrev|nyhedsbrev|uutiskirje|メルマガ|ニュースレター|뉴스레터|邮件订阅|рассылк/iu;
+  /newsletter|mailing list|e-?mail list|(?:join|sign up|subscribe|register)[^.!?]{0,80}(?:news|updates?|inbox|emails?|offers?|deals?|tips|list|% off|discount|community)|(?:\d{1,4} ?%|[$€£] ?\d{1,6}|\d{1,6} ?[$€£]) ?(?:off|discount|rabatt|de (?:réduction|descuento)|di sconto|korting)|(?:get|receive|stay|never miss)[^.!?]{0,60}(?:inbox|by email|up to date|in the loop|updates?)|(?:special|exclusive|limited) (?:discount|offer)|rundbrief|neuigkeiten|infolettre|lettre d.information|boletín|bollettino|nieuwsbrief|nyhetsbrev|nyhedsbrev|uutiskirje|メルマガ|ニュースレター|뉴스레터|邮件订阅|рассылк/iu;
 const SIGN_IN =
   /\b(?:log|sign) ?(?:in|up)\b|create (?:a |an |your )?(?:free )?account|join (?:for free|now|today)|continue with (?:google|facebook|apple|email)|anmelden|einloggen|registrier|connectez-vous|se connecter|s.inscrire|créer un compte|inici(?:ar|a) sesión|regístrat|crear (?:una )?cuenta|accedi\b|registrati|inloggen|aanmelden|entrar|cadastr|ログイン|로그인|登录|登錄|войти/iu;
 /** An application asks so for what its visitor has begun, never a page for its readers. */
@@ -89,7 +105,8 @@ export async function close({
     const { element, kind } = popup;
     const name = nameOf(element);
     const button = closeButton(element);
-    button?.click();
+    // An icon of SVG has no method `click`.
+    button?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, composed: true }));
     const isClosed = button !== null && (await goesAway({ element }));
     if (!isClosed) {
       hide(element);
@@ -141,14 +158,15 @@ function isTour(box: HTMLElement): boolean {
 function kindOf(element: HTMLElement): PopupKind | null {
   const frame = matches(element, 'iframe') ? element : element.querySelector('iframe');
   if (frame !== null && SIGN_IN_FRAME.test((frame as HTMLIFrameElement).src)) return 'login';
-  const text = deepText(element);
+  const text = deepText(element, IN_FRAMES);
   if (text.length < 8 || text.length > TEXT_MAX || OWN_QUESTION.test(text)) return null;
-  if (matches(element, OF_THE_PAGE) || [...element.querySelectorAll(OF_THE_PAGE)].some(isInView)) return null;
-  const controls = deepControls(element);
+  const parts = SURVEY.test(text) ? OF_THE_PAGE : `${OF_THE_PAGE},${SENTENCES}`;
+  if (matches(element, parts) || partsOf(element, parts).some(isInView)) return null;
+  const controls = deepControls(element, IN_FRAMES);
   const links = controls.map((control) => control.getAttribute('href') ?? '');
   const hasStore = links.some((href) => STORE.test(href));
   if (hasStore || (APP.test(text) && text.length < 400)) return 'app_install';
-  const [hasPassword, hasEmail] = [PASSWORD, EMAIL].map((selector) => element.querySelector(selector) !== null);
+  const [hasPassword, hasEmail] = [PASSWORD, EMAIL].map((selector) => partsOf(element, selector).length > 0);
   if (!hasPassword && hasEmail && LETTERS.test(text)) return 'newsletter';
   const labels = controls.map(labelOf);
   if (asksForConsent(text, labels)) return null;
@@ -157,6 +175,10 @@ function kindOf(element: HTMLElement): PopupKind | null {
   if (hasPassword ? SIGN_IN.test(text) : labels.some((label) => SIGN_IN.test(label)) && closeButton(element) !== null)
     return 'login';
   return LETTERS.test(text) && closeButton(element) !== null ? 'newsletter' : null;
+}
+
+function partsOf(element: HTMLElement, selector: string): Element[] {
+  return trees(element, IN_FRAMES).flatMap((tree) => allIn(tree, selector));
 }
 
 /** Whether it stands before the page: over its middle, over much of the view, or, as for an application, along an edge. */
@@ -170,7 +192,7 @@ function standsBefore(element: HTMLElement, kind: PopupKind): boolean {
 }
 
 function closeButton(element: HTMLElement): HTMLElement | null {
-  const controls = deepControls(element).filter((control) => !leadsAway(control));
+  const controls = deepControls(element, IN_FRAMES).filter((control) => !leadsAway(control));
   const labelled = controls.find((control) => {
     const label = labelOf(control);
     return label.length <= LABEL_MAX && CLOSES.test(label === '' ? deepText(control) : label);
