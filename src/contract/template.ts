@@ -221,9 +221,8 @@ function textProblem(parameter: Exclude<Scalar, { type: 'number' | 'boolean' }>,
     case 'color':
       return text.length <= 40 && isOpaqueColor(text) ? null : 'must be a color such as #0a7cff or rebeccapurple';
     case 'date':
-      return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))
-        ? null
-        : 'must be a date such as 2026-11-28';
+      // Date.parse takes 2026-04-31 for 1 May.
+      return z.iso.date().safeParse(text).success ? null : 'must be a date that exists, such as 2026-11-28';
     case 'url':
       return isWebAddress(text) ? null : 'must be an absolute http or https URL';
     case 'image':

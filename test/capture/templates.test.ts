@@ -23,6 +23,7 @@ const MANIFEST = {
     tone: { type: 'choice', values: ['light', 'dark'], default: 'light' },
     accent: { type: 'color', default: null },
     logo: { type: 'image', default: 'logo.png' },
+    day: { type: 'date', default: null },
     rows: { type: 'list', fields: { name: { type: 'text' } }, max_items: 2, default: [] },
   },
 };
@@ -231,6 +232,11 @@ describe('a capture of a template', () => {
       'data.accent must be a color such as #0a7cff or rebeccapurple',
       expect.stringMatching(/^data.logo must be an http/),
     ]);
+    for (const day of ['2027-02-29', '2026-04-31', '2026-13-01', '2026-1-1', '2026-11-28T00:00'])
+      expect(await refused({ title: 'a', day }), day).toEqual([
+        'data.day must be a date that exists, such as 2026-11-28',
+      ]);
+    expect((await parse({ template: 'card', data: { title: 'a', day: '2028-02-29' } })).options.files).not.toBeNull();
     expect(await refused({ title: 'a', rows: [{}, { name: 1 }] })).toEqual([
       'data.rows.0.name is required',
       'data.rows.1.name must be a string',
