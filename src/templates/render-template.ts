@@ -1,6 +1,6 @@
 /** Makes the document of a capture from a template. Runs in the thread of `TemplateRenderer`. */
 import { Liquid, LiquidError } from 'liquidjs';
-import { type CaptureError, refusedField } from '../contract/capture-error.js';
+import { CaptureError, refusedField } from '../contract/capture-error.js';
 import { INDEX_FILE } from '../contract/page-files.js';
 import { placeValues } from './place-values.js';
 import { Unplaceable } from './unplaceable.js';
@@ -27,21 +27,27 @@ const TAGS =
 /** @throws CaptureError `invalid_request` that names the page */
 export async function renderTemplate({ sources, data, isChecked = false }: TemplateTask): Promise<string> {
   const values = new MarkedValues(DOCUMENT_MAX_CHARS);
-  const engine = engineOf(sources, values);
+  const html = await rendered({ sources, data, isChecked }, values).catch(refuseEngineError);
   try {
-    const page = engine.parse(sources[INDEX_FILE] ?? '', INDEX_FILE);
-    if (isChecked) {
-      const unknown = (await engine.globalVariables(page)).find((name) => !Object.hasOwn(data, name));
-      if (unknown !== undefined) throw refused(`uses \`${unknown}\`, which template.json does not list`);
-    }
-    const html = String(await engine.render(page, data));
     if (html.length > DOCUMENT_MAX_CHARS) throw new TooLarge();
     const document = placeValues(html, values);
     if (document.length > 2 * DOCUMENT_MAX_CHARS) throw new TooLarge();
     return document;
   } catch (error) {
-    throw translated(error);
+    if (error instanceof Unplaceable) throw refused(error.message);
+    throw refusedSize(error) ?? error;
   }
+}
+
+/** Renders the page with marks in place of its values. */
+async function rendered({ sources, data, isChecked }: TemplateTask, values: MarkedValues): Promise<string> {
+  const engine = engineOf(sources, values);
+  const page = engine.parse(sources[INDEX_FILE] ?? '', INDEX_FILE);
+  if (isChecked === true) {
+    const unknown = (await engine.globalVariables(page)).find((name) => !Object.hasOwn(data, name));
+    if (unknown !== undefined) throw refused(`uses \`${unknown}\`, which template.json does not list`);
+  }
+  return String(await engine.render(page, data));
 }
 
 function engineOf(sources: TemplateTask['sources'], values: MarkedValues): Liquid {
@@ -60,14 +66,22 @@ function engineOf(sources: TemplateTask['sources'], values: MarkedValues): Liqui
   return engine;
 }
 
-function translated(error: unknown): unknown {
-  if (error instanceof Unplaceable) return refused(error.message);
-  if (error instanceof TooLarge) return refused('becomes too large');
-  if (error instanceof RangeError) return refused('is nested too deeply');
-  if (!LiquidError.is(error)) return error;
+/** Any error of the engine is one of the template: some are plain errors without a place, such as that of a missing file. */
+function refuseEngineError(error: unknown): never {
+  if (error instanceof CaptureError) throw error;
+  const cause = LiquidError.is(error) ? (error.originalError ?? error) : error;
+  const size = refusedSize(cause);
+  if (size !== null) throw size;
   // The first line; the others show the source.
-  const [said = ''] = error.message.split('\n', 1);
-  return refused(`cannot be rendered: ${said.slice(0, 300)}`);
+  const [said = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
+  const [, missing] = /^ENOENT: Failed to lookup "([^"]{1,200})"/.exec(said) ?? [];
+  const problem = missing === undefined ? said.slice(0, 300) : `\`${missing}\` is not a .liquid file of the template`;
+  throw refused(`cannot be rendered: ${problem}`);
+}
+
+function refusedSize(error: unknown): CaptureError | null {
+  if (error instanceof TooLarge) return refused('becomes too large');
+  return error instanceof RangeError ? refused('is nested too deeply') : null;
 }
 
 function refused(message: string): CaptureError {

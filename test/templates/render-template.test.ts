@@ -123,5 +123,34 @@ describe('a template', () => {
     await expect(check('{{ a | raw }}')).rejects.toThrow('undefined filter: raw');
     await expect(check('{{ a ')).rejects.toThrow('not closed');
     await expect(check('{% layout "x" %}')).rejects.toThrow('tag "layout" not found');
+    await expect(check('{{ a | date: "%Y" | no_such }}')).rejects.toThrow('undefined filter: no_such');
+  });
+
+  it.each([
+    ['a page that renders it', '{% render "row" %}', {}],
+    ['a branch that is not taken', '{% if a == 2 %}{% include "row" %}{% endif %}', {}],
+    ['a name in a variable', '{% assign file = "row" %}{% render file %}', {}],
+    ['another file', '{% render "list" %}', { 'list.liquid': '<ul>{% render "row" %}</ul>' }],
+    ['a subfolder', '{% render "list" %}', { 'list.liquid': '<ul>{% render "row" %}</ul>', 'parts/row.liquid': 'a' }],
+  ])('is refused with the name of a file that it does not have: %s', async (_, source, partials) => {
+    const task = { sources: { 'index.html': source, ...partials }, data: { a: 1 } };
+    const refusal = { code: 'invalid_request', message: expect.stringContaining('`row` is not a .liquid file') };
+    await expect(renderTemplate({ ...task, isChecked: true })).rejects.toMatchObject(refusal);
+    if (!source.includes('if')) await expect(renderTemplate(task)).rejects.toMatchObject(refusal);
+  });
+
+  it.each([
+    ['the limit of parsing', `{{ a }}${' '.repeat(1_000_001)}`, 'parse length limit exceeded'],
+    [
+      'the limit of memory',
+      '{% assign b = "0123456789" %}{% for i in (1..30) %}{% assign b = b | append: b %}{% endfor %}',
+      'memory alloc limit',
+    ],
+    ['an error of another file', '{% render "row" %}', 'undefined filter: nope, file:row.liquid, line:1'],
+    ['a wrong type', '{{ a | where: "b" | sort: 1 | divided_by: "x" | slice }}{% render a %}', 'cannot be rendered'],
+  ])('is refused with the error of the engine: %s', async (_, source, message) => {
+    const sources = { 'index.html': source, 'row.liquid': '{{ 1 | nope }}' };
+    const outcome = renderTemplate({ sources, data: { a: 1 } });
+    await expect(outcome).rejects.toMatchObject({ code: 'invalid_request', message: expect.stringContaining(message) });
   });
 });
