@@ -315,26 +315,35 @@ func (c *Client) SignLink(request CaptureRequest, keyID, signingSecret string, e
 		}
 	}
 	values := url.Values{"key": {keyID}, "expires": {strconv.FormatInt(now().Add(expiresIn).Unix(), 10)}}
-	flatten(values, "", fields)
+	if err := flatten(values, "", fields); err != nil {
+		return "", err
+	}
 	query := canonicalQuery(values)
 	return c.baseURL + "/v1/render?" + query + "&signature=" + sign(signingSecret, query), nil
 }
 
 // flatten adds fields such as viewport.width=800, with repeated names for lists.
-func flatten(values url.Values, prefix string, fields map[string]any) {
+func flatten(values url.Values, prefix string, fields map[string]any) error {
 	for name, value := range fields {
 		switch value := value.(type) {
 		case nil:
 		case map[string]any:
-			flatten(values, prefix+name+".", value)
+			if err := flatten(values, prefix+name+".", value); err != nil {
+				return err
+			}
 		case []any:
 			for _, item := range value {
+				switch item.(type) {
+				case map[string]any, []any, nil:
+					return invalid("`%s` is a list of objects, which a link cannot have.", prefix+name)
+				}
 				values.Add(prefix+name, fmt.Sprint(item))
 			}
 		default:
 			values.Add(prefix+name, fmt.Sprint(value))
 		}
 	}
+	return nil
 }
 
 // canonicalQuery returns the signed text: sorted by name (repeated names keep their order), in the encoding of RFC 3986.

@@ -263,6 +263,10 @@ func TestLinksAreSignedAsTheServiceSignsThem(t *testing.T) {
 	if refused := os.Getenv("TEST_NO_LINK_FIELDS"); refused != "" && refused != strings.Join(noLinkFields, " ") {
 		t.Error(refused)
 	}
+	speakers := map[string]any{"data": map[string]any{"speakers": []any{map[string]any{"name": "Ada"}}}}
+	if _, err := client.SignLink(CaptureRequest{Template: "card", Fields: speakers}, "key_1", "s", time.Hour); !errors.Is(err, ErrInvalidRequest) || !strings.Contains(err.Error(), "data.speakers") {
+		t.Error(err)
+	}
 	if _, err := client.SignLink(CaptureRequest{HTML: "<p>"}, "key_1", "s", time.Hour); !errors.Is(err, ErrInvalidRequest) {
 		t.Error(err)
 	}

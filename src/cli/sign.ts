@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { CaptureError } from '../contract/capture-error.js';
 import { isId } from '../contract/ids.js';
 import { printedOnPaper } from '../contract/pdf-schema.js';
 import {
@@ -9,8 +10,8 @@ import {
   RENDER_LINK_PATH,
   signQuery,
 } from '../contract/render-link.js';
-import { addCaptureFlags, parseRequest, readCaptureFlags } from './capture-flags.js';
-import { OperatorError } from './operator-error.js';
+import { addCaptureFlags, describeFlags, parseRequest, readCaptureFlags } from './capture-flags.js';
+import { OperatorError, UsageError } from './operator-error.js';
 import { serverOf } from './running-server.js';
 import { addSettings } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
@@ -67,9 +68,17 @@ export function addSignCommand(program: Command): void {
  * @throws UsageError
  */
 function linkPairs(body: Record<string, unknown>): QueryPair[] {
-  const pairs = pairsOf(body);
+  const pairs = pairsFrom(body);
   const { url } = parseRequest(bodyOf(pairs).body, { template: 'elsewhere' });
   return pairs.map(([name, value]) => [name, name === 'url' ? url : value]);
+}
+
+function pairsFrom(body: Record<string, unknown>): QueryPair[] {
+  try {
+    return pairsOf(body);
+  } catch (error) {
+    throw error instanceof CaptureError ? new UsageError(describeFlags(error)) : error;
+  }
 }
 
 function duration(text: string): number {

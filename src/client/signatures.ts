@@ -43,7 +43,11 @@ type Pair = [name: string, value: string];
 function pairsOf(fields: object, prefix: string): Pair[] {
   return Object.entries(fields).flatMap(([name, value]: [string, unknown]): Pair[] => {
     if (value === undefined || value === null) return [];
-    if (Array.isArray(value)) return value.map((item): Pair => [prefix + name, String(item)]);
+    if (Array.isArray(value)) {
+      if (value.some((item) => typeof item === 'object'))
+        throw invalidArgument(`\`${prefix}${name}\` is a list of objects, which a link cannot have.`);
+      return value.map((item): Pair => [prefix + name, String(item)]);
+    }
     if (typeof value === 'object') return pairsOf(value, `${prefix}${name}.`);
     return [[prefix + name, String(value)]];
   });

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { refusedField } from './capture-error.js';
 import { FIELD_LIST, findField } from './field-list.js';
 import { isObject } from './field-rules.js';
 
@@ -107,11 +108,15 @@ export function bodyOf(pairs: readonly QueryPair[]): { body: Record<string, unkn
   return { body, refused: [...refused] };
 }
 
-/** The flat form of a request body. Objects in lists are not supported. */
+/** The flat form of a request body. @throws CaptureError `invalid_request` for a list of objects */
 export function pairsOf(body: Record<string, unknown>, prefix = ''): QueryPair[] {
   return Object.entries(body).flatMap(([name, value]): QueryPair[] => {
     if (value === undefined || value === null) return [];
-    if (Array.isArray(value)) return value.map((item): QueryPair => [prefix + name, String(item)]);
+    if (Array.isArray(value)) {
+      if (value.some((item) => typeof item === 'object'))
+        throw refusedField(prefix + name, 'is a list of objects, which a link cannot have');
+      return value.map((item): QueryPair => [prefix + name, String(item)]);
+    }
     if (typeof value === 'object') return pairsOf(value as Record<string, unknown>, `${prefix}${name}.`);
     return [[prefix + name, String(value)]];
   });

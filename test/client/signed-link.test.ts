@@ -45,6 +45,11 @@ it('refuses what a link must not have, the same as the service does', async () =
   const careless = { url: 'https://example.com', headers: { authorization: 'x' } };
   const told = { code: 'invalid_request', message: expect.stringContaining('headers') };
   await expect(signedLink(careless, SIGNING)).rejects.toMatchObject(told);
+  for (const speakers of [[{ name: 'Ada' }], ['Ada', { name: 'Bob' }], [['Ada']]])
+    await expect(signedLink({ template: 'card', data: { speakers } }, SIGNING)).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: '`data.speakers` is a list of objects, which a link cannot have.',
+    });
   await expect(signedLink({ url: 'https://example.com' }, { ...SIGNING, expiresIn: Number.NaN })).rejects.toThrow(
     /expiresIn/,
   );

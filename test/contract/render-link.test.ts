@@ -129,5 +129,8 @@ describe('flat fields', () => {
       hide_selectors: ['.a', '.b'],
     };
     expect(bodyOf(pairsOf(body)).body).toEqual(body);
+    expect(() => pairsOf({ template: 'card', data: { speakers: [{ name: 'Ada' }] } })).toThrow(
+      '`data.speakers` is a list of objects, which a link cannot have.',
+    );
   });
 });

@@ -225,6 +225,9 @@ final class Stillframe
                 array_push($pairs, ...self::pairs($value, "$prefix$name."));
             } elseif ($value !== null) {
                 foreach (is_array($value) ? $value : [$value] as $item) {
+                    if (!is_scalar($item)) {
+                        throw Transport::invalid("`$prefix$name` is a list of objects, which a link cannot have.");
+                    }
                     $pairs[] = ["$prefix$name", is_string($item) ? $item : (string) json_encode($item)];
                 }
             }

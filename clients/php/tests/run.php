@@ -178,6 +178,7 @@ $tests = [
             thrown(InvalidRequest::class, fn () => $client->signLink([...$fields, $name => 'x'], 'key_1', 's', 60));
         }
         thrown(InvalidRequest::class, fn () => $client->signLink($fields, 'key_1', 's', 0));
+        thrown(InvalidRequest::class, fn () => $client->signLink(['template' => 'card', 'data' => ['speakers' => [['name' => 'Ada']]]], 'key_1', 's', 60));
     },
     'only genuine webhooks are accepted' => function () {
         $body = '{"event":"capture.completed","text":"ünïcödé ✓"}';

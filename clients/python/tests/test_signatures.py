@@ -47,6 +47,8 @@ def test_a_link_that_the_service_would_refuse_is_refused():
             sign_link({"url": "https://example.com", name: "x"}, **SIGNING)
     with pytest.raises(InvalidRequest, match="url"):
         sign_link({"full_page": True}, **SIGNING)
+    with pytest.raises(InvalidRequest, match="data.speakers"):
+        sign_link({"template": "card", "data": {"speakers": [{"name": "Ada"}]}}, **SIGNING)
     assert "template=card" in sign_link({"template": "card", "data": {"title": "a"}}, **SIGNING)
     with pytest.raises(InvalidRequest, match="expires_in"):
         sign_link({"url": "https://example.com"}, **{**SIGNING, "expires_in": float("nan")})

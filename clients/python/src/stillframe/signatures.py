@@ -67,6 +67,8 @@ def _pairs(fields: Mapping[str, Any], prefix: str) -> List[Pair]:
             pairs += _pairs(value, f"{prefix}{name}.")
         elif value is not None:
             items = value if isinstance(value, (list, tuple)) else [value]
+            if any(item is None or isinstance(item, (Mapping, list, tuple)) for item in items):
+                raise invalid_argument(f"`{prefix}{name}` is a list of objects, which a link cannot have.")
             pairs += [(prefix + name, item if isinstance(item, str) else json.dumps(item)) for item in items]
     return pairs
 
