@@ -37,7 +37,10 @@ export function addBatchCommand(program: Command): void {
     async ({ client, json }, file, { idempotencyKey, wait, output }) => {
       if (output !== undefined && wait !== true) throw new UsageError('-o needs --wait.');
       if (output !== undefined && existsSync(output)) throw new OperatorError(`${output} exists already.`);
-      const submitted = await client.submitBatch(readBatch(file), { idempotencyKey });
+      const { body, lines } = readBatch(file);
+      const submitted = await client.submitBatch(body, { idempotencyKey }).catch((error: unknown) => {
+        throw withPlace(error, file, lines);
+      });
       if (wait !== true) return print(json, submitted, () => describeBatch(submitted));
       const ended = await client.waitForBatch(submitted.id, { timeout: WAIT_MS });
       if (output !== undefined) await download({ client, json }, ended.id, output);
@@ -94,20 +97,36 @@ function describeBatch({ id, state, counts: { total, ...counts } }: Batch): stri
   return `${id}  ${state}: ${phrases.join(', ')} of ${total}`;
 }
 
-/** Reads the requests of a file; the server checks them. @throws UsageError */
-function readBatch(file: string): BatchRequest {
+/**
+ * Reads the requests of a file; the server checks them.
+ * @returns also the number of the line of each request, if the file is a list of URLs
+ * @throws UsageError
+ */
+function readBatch(file: string): { body: BatchRequest; lines: number[] } {
   if (!existsSync(file)) throw new UsageError(`${file} does not exist.`);
   const text = readFileSync(file, 'utf8');
-  const lines = text
+  const list = text
     .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('#'));
-  if (lines.length > 0 && lines.every(isAddress)) return { requests: lines.map((url) => ({ url })) };
+    .map((line, at) => ({ url: line.trim(), line: at + 1 }))
+    .filter(({ url }) => url !== '' && !url.startsWith('#'));
+  if (list.length > 0 && list.every(({ url }) => isAddress(url)))
+    return { body: { requests: list.map(({ url }) => ({ url })) }, lines: list.map(({ line }) => line) };
   const { value } = readYaml(text, file);
   const body = Array.isArray(value) ? { requests: value } : value;
   if (!isObject(body) || !Array.isArray(body.requests))
     throw new UsageError(`${file} must have URLs, one in each line, or a list of requests.`);
-  return body as unknown as BatchRequest;
+  return { body: body as unknown as BatchRequest, lines: [] };
+}
+
+/** The error with the place in the file of the first request that the server refuses. */
+export function withPlace(error: unknown, file: string, lines: readonly number[]): unknown {
+  const { issues } = (error as { details?: { issues?: { path?: unknown }[] } }).details ?? {};
+  const [, index] = /^requests\.(\d+)/.exec(String(issues?.[0]?.path)) ?? [];
+  if (!(error instanceof Error) || index === undefined) return error;
+  const line = lines[Number(index)];
+  const place = line === undefined ? `Request ${Number(index) + 1} of ${file}` : `${file}:${line}`;
+  error.message = `${place}: ${error.message}`;
+  return error;
 }
 
 /** Whether a line is an address alone: no YAML or JSON, which has spaces or quotes. */

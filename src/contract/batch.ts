@@ -16,10 +16,13 @@ import { BATCH_MAX, BATCH_PAGE } from './limits.js';
 import { webhookUrlProblem } from './read-url.js';
 import { EXTENSION, requestFields } from './request-fields.js';
 import {
+  ISSUES_MAX,
   inField,
   invalidField,
+  invalidRequest,
   parseFields,
   parseSubmission,
+  type RequestIssue,
   type Submission,
   type SubmissionRules,
 } from './submission.js';
@@ -60,7 +63,7 @@ export const batchSchema = z
         active: count('captures that are running', 8),
         completed: count('captures that have succeeded', 349),
         failed: count('captures that have failed', 3),
-        canceled: count('captures that were canceled one by one', 0),
+        canceled: count('captures that were canceled', 0),
       })
       .meta({ description: 'captures by state' }),
     created_at: z.number().meta({ description: 'Unix milliseconds', example: EXAMPLE_TIME_MS }),
@@ -153,7 +156,7 @@ type BatchRules = Omit<SubmissionRules, 'forceAsync' | 'template'> & {
 /**
  * Reads the body of a batch.
  * @param pause awaited between some requests, so that others are answered in between
- * @throws CaptureError as `parseSubmission`, with the index of the request in each path
+ * @throws CaptureError as `parseSubmission`, with the problems of all requests, and the index of the request in each path
  */
 export async function parseBatch(
   body: unknown,
@@ -164,22 +167,42 @@ export async function parseBatch(
   const problem = webhook === null ? null : webhookUrlProblem(webhook.url, rules.webhookAllow);
   if (problem !== null) throw invalidField('webhook.url', problem);
   const captures: Submission[] = [];
+  const problems: CaptureError[] = [];
+  const issues: RequestIssue[] = [];
   for (const [index, request] of requests.entries()) {
-    if (isObject(request) && 'webhook' in request)
-      throw invalidField(
-        `requests.${index}.webhook`,
-        'is not for a capture of a batch: give the batch one, beside `requests`',
-      );
-    const at = `requests.${index}`;
-    const template = await templateOf(request).catch((error: unknown) =>
-      inField(at, () => {
-        throw error;
-      }),
-    );
-    captures.push(inField(at, () => parseSubmission(request, { ...rules, template, forceAsync: true })));
+    try {
+      captures.push(await parseOne(request, `requests.${index}`, { templateOf, ...rules }));
+    } catch (error) {
+      if (!(error instanceof CaptureError) || !Array.isArray(error.details?.issues)) throw error;
+      problems.push(error);
+      issues.push(...(error.details.issues as RequestIssue[]));
+      if (issues.length >= ISSUES_MAX) break;
+    }
     if (index % PARSED_AT_ONCE === PARSED_AT_ONCE - 1) await pause();
   }
-  return { captures, webhook };
+  const [first] = problems;
+  if (first === undefined) return { captures, webhook };
+  if (problems.some(({ code }) => code === 'invalid_request')) throw invalidRequest(issues.slice(0, ISSUES_MAX));
+  throw new CaptureError({
+    code: first.code,
+    message: first.message,
+    details: { issues: issues.slice(0, ISSUES_MAX) },
+  });
+}
+
+async function parseOne(
+  request: unknown,
+  at: string,
+  { templateOf, ...rules }: Required<Pick<BatchRules, 'templateOf'>> & BatchRules,
+) {
+  if (isObject(request) && 'webhook' in request)
+    throw invalidField(`${at}.webhook`, 'is not for a capture of a batch: give the batch one, beside `requests`');
+  const template = await templateOf(request).catch((error: unknown) =>
+    inField(at, () => {
+      throw error;
+    }),
+  );
+  return inField(at, () => parseSubmission(request, { ...rules, template, forceAsync: true }));
 }
 
 const PARSED_AT_ONCE = 10;
@@ -233,7 +256,8 @@ export const batchPayloadSchema = z.object({
   batch: batchSchema
     .omit({ webhook: true })
     .extend({ state: z.enum(['completed', 'canceled']).meta({ description: 'how the batch ended' }) })
-    .meta({ description: 'the batch at its end', id: undefined }),
+    .partial({ poll_url: true, pictures_url: true })
+    .meta({ description: 'the batch at its end; without its addresses if it was canceled', id: undefined }),
   request_id: jobFields.request_id,
   ...deliveryFields,
 });
@@ -246,11 +270,18 @@ export function toBatchPayload(
   const { webhook: _, ...shown } = toWireBatch(batch);
   return {
     event,
-    batch: { ...shown, state: event === 'batch.canceled' ? ('canceled' as const) : shown.state },
+    batch: event === 'batch.canceled' ? canceledBatch(shown) : shown,
     request_id: batch.requestId,
     delivery_id: deliveryId,
     delivery_generation: generation,
   };
+}
+
+/** A canceled batch is gone, and its captures are canceled one after the other, perhaps after the webhook is sent. */
+function canceledBatch(shown: Omit<z.output<typeof batchSchema>, 'webhook'>) {
+  const { poll_url: _, pictures_url: __, counts, ...batch } = shown;
+  const canceled = counts.waiting + counts.active + counts.canceled;
+  return { ...batch, state: 'canceled' as const, counts: { ...counts, waiting: 0, active: 0, canceled } };
 }
 
 export const batchIdSchema = z.object({

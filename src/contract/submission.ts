@@ -155,10 +155,9 @@ export function parseFields<Schema extends z.ZodObject>(schema: Schema, fields: 
 export function invalidRequest(issues: RequestIssue[]): CaptureError {
   const first = issues[0] ?? { path: '', message: 'The request is not valid.' };
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more in details.issues)` : '';
-  const text =
-    first.message.startsWith('Unknown field') || first.path === ''
-      ? first.message
-      : `\`${first.path}\` ${first.message}`;
+  const isUnknown = first.message.startsWith('Unknown field');
+  const place = isUnknown ? first.path.split('.').slice(0, -1).join('.') : first.path;
+  const text = place === '' ? first.message : `\`${place}\`${isUnknown ? ':' : ''} ${first.message}`;
   return new CaptureError({ code: 'invalid_request', message: text + more, details: { issues } });
 }
 
@@ -267,7 +266,7 @@ function pick(request: object, isPicked: (name: string, value: unknown) => boole
 }
 
 /** Maximum number of reported problems: 256 KiB can hold tens of thousands, and finding the nearest field for all would take a second. */
-const ISSUES_MAX = 100;
+export const ISSUES_MAX = 100;
 const FIELDS_LISTED_MAX = 10;
 /** The number of characters of a caller's field name that an issue quotes. */
 const NAME_SHOWN_CHARS = 60;

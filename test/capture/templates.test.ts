@@ -264,6 +264,15 @@ describe('a capture of a template', () => {
       expect.stringMatching(/^requests.0.template is not a template/),
     ]);
     expect(await problemsOf(parseAll([{ template: 'card' }]))).toEqual(['requests.0.data.title is required']);
+    const several = [{ html: 'a' }, { html: 'a', ful_page: true }, { template: 'card' }, { html: 'a', webhook: {} }];
+    await expect(parseAll(several)).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringMatching(/^`requests.1`: Unknown field `ful_page`.*2 more/),
+      details: {
+        issues: [{ path: 'requests.1.ful_page' }, { path: 'requests.2.data.title' }, { path: 'requests.3.webhook' }],
+      },
+    });
+    expect(await problemsOf(parseAll(Array(150).fill({ html: 1 })))).toHaveLength(100);
   });
 
   test('reads the document and the other files, but not the sources', async ({ templates, push, parse }) => {

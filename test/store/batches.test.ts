@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { batchPayloadSchema, toBatchPayload } from '../../src/contract/batch.js';
 import { newId } from '../../src/contract/ids.js';
 import type { NewBatch, NewJob, Store } from '../../src/store/store.js';
 import {
@@ -124,11 +125,18 @@ describe('a batch', () => {
     expect(await store.removeBatch(batch.id, user.keyId, LATER)).toBe(true);
     expect(await store.removeBatch(batch.id, user.keyId, LATER)).toBe(false);
     expect(await store.findBatch(batch.id)).toBeNull();
+    const { ended } = (await deliver(store)) ?? expect.fail();
+    if (ended.kind !== 'batch') throw new Error(ended.kind);
+    const payload = toBatchPayload(ended.batch, { event: ended.event, deliveryId: 'd', generation: 1 });
+    expect(payload).toMatchObject({
+      event: 'batch.canceled',
+      batch: { state: 'canceled', counts: { total: 3, waiting: 0, active: 0, completed: 1, failed: 0, canceled: 2 } },
+    });
+    expect(batchPayloadSchema.parse(payload).batch).not.toHaveProperty('poll_url');
     const due = await store.jobsToClear(10, LATER);
     expect(due).toHaveLength(3);
     for (const id of due) expect(await store.removeJob(id, null, LATER)).not.toBeNull();
     expect(await store.jobsToClear(10, LATER)).toEqual([]);
-    expect(await deliver(store)).toMatchObject({ ended: { event: 'batch.canceled' } });
     expect(await store.usage(user.accountId, NOON)).toMatchObject({ credits: 1, reserved: 0 });
     const again = await store.acceptBatch({ ...batch, id: newId('batch') }, jobs, RULES);
     expect(again).toMatchObject({ kind: 'conflict', isRemoved: true });
