@@ -188,7 +188,7 @@ interface Known {
   nodeId: string;
   lost: readonly string[];
   alive: readonly string[];
-  /** Whether it recovers what others leave behind. */
+  /** Whether it recovers what others leave behind, too. */
   isGuard: boolean;
 }
 
@@ -202,18 +202,22 @@ export async function recover(
   { now, own = NONE }: Recovery,
 ): Promise<{ requeued: number; ended: EndedJob[]; failures: unknown[] }> {
   await renewLapsed(database, own, now);
-  if (!isGuard) return { requeued: 0, ended: [], failures: [] };
-  await forgetLostNodes(database, lost);
-  await pullForward(database, now, now + HORIZON_MS);
+  if (isGuard) {
+    await forgetLostNodes(database, lost);
+    await pullForward(database, now, now + HORIZON_MS);
+  }
+  // A claim of its own whose answer was lost is known to no node.
+  const isAbandoned = isGuard ? isAbandonedByAny : isAbandonedByOwn;
+  const known = isGuard ? [now, nodeId, alive] : [now, nodeId];
   await database.run(
     `UPDATE deliveries SET claimed_until = NULL, node_id = NULL
       WHERE claimed_until IS NOT NULL AND ${isAbandoned('claimed_until')}`,
-    [now, nodeId, alive],
+    known,
   );
   const abandoned = await database.all<{ id: string; workerId: string; attempt: number; budget: number }>(
     `SELECT id, worker_id, attempts_made AS attempt, attempt_budget AS budget FROM jobs
       WHERE ended_at IS NULL AND lease_expires_at IS NOT NULL AND ${isAbandoned('lease_expires_at')} ORDER BY seq`,
-    [now, nodeId, alive],
+    known,
   );
   const ended: EndedJob[] = [];
   let requeued = 0;
@@ -230,8 +234,13 @@ export async function recover(
   return { requeued, ended, failures };
 }
 
+/** Builds a condition. Its parameters are 1 the time, 2 this node. */
+function isAbandonedByOwn(until: string): string {
+  return `(${until} <= $1 AND node_id = $2)`;
+}
+
 /** Builds a condition. Its parameters are 1 the time, 2 this node, 3 other nodes that are alive. */
-function isAbandoned(until: string): string {
+function isAbandonedByAny(until: string): string {
   return `((${until} <= $1 AND node_id <> ALL($3)) OR (node_id <> $2 AND node_id NOT IN (SELECT id FROM nodes)))`;
 }
 

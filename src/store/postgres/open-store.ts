@@ -250,7 +250,6 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
         isGuard: recovery.starting || others.isGuard(),
       };
       const { requeued, ended, failures } = await recover(database, known, recovery);
-      if (!known.isGuard) return { requeued, ended };
       await notifyEnded(ended, recovery.now);
       if (requeued > 0) notifier.add({ kind: 'queued' });
       for (const error of failures) log.error({ err: error }, 'a job could not be recovered; it is tried again');
