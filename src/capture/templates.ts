@@ -16,6 +16,7 @@ import {
   manifestProblems,
   manifestSchema,
   sampleData,
+  servedFiles,
   TEMPLATE_MAX_BYTES,
   TEMPLATE_SOURCE_MAX_BYTES,
   TEMPLATE_VERSIONS_MAX,
@@ -195,7 +196,7 @@ export function readManifest({ files, content }: NewTemplate): TemplateManifest 
   const read = readRequestJson(bytesOf(file, content), MANIFEST_MAX_BYTES, `The file ${MANIFEST_FILE}`);
   return inField(MANIFEST_FILE, () => {
     const manifest = parseFields(manifestSchema, read);
-    const problems = manifestProblems(manifest);
+    const problems = manifestProblems(manifest, files);
     if (problems.length > 0) throw invalidRequest(problems);
     const rules = { forceAsync: false, webhookAllow: [], allowInsecureTls: true };
     inField('capture', () => parseSubmission({ ...manifest.capture, html: '<p>' }, rules));
@@ -228,12 +229,11 @@ export function withDocument({ files, content }: NewTemplate, html: string) {
   const document = Buffer.from(html);
   const index = { name: INDEX_FILE, type: 'text/html; charset=utf-8', at: content.length, bytes: document.length };
   const sha256 = createHash('sha256').update(document).digest('hex');
-  const served = files.filter(({ name }) => !isTemplateSource(name) && name !== MANIFEST_FILE);
   const read = async ({ start, end }: { start: number; end: number }) => {
     const [from, at] = start < content.length ? [content, start] : [document, start - content.length];
     return Readable.from([from.subarray(at, at + end - start + 1)]);
   };
-  return { list: [...served, { ...index, sha256 }], contents: { read } };
+  return { list: [...servedFiles(files), { ...index, sha256 }], contents: { read } };
 }
 
 function bytesOf({ at, bytes }: PageFile, content: Buffer): Buffer {

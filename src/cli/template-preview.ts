@@ -104,7 +104,11 @@ async function answer(request: IncomingMessage, response: ServerResponse, previe
 
 async function documentOf(template: NewTemplate, renderer: TemplateRenderer, query: URLSearchParams): Promise<string> {
   const { parameters } = readManifest(template);
-  const { data, problems } = readTemplateData(parameters, { ...sampleData(parameters), ...Object.fromEntries(query) });
+  const { data, problems } = readTemplateData(
+    parameters,
+    { ...sampleData(parameters), ...Object.fromEntries(query) },
+    template,
+  );
   if (problems.length > 0)
     throw new CaptureError({ code: 'invalid_request', message: '', details: { issues: problems } });
   const task = { sources: sourcesOf(template), data, isChecked: true };

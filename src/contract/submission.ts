@@ -87,6 +87,7 @@ export function parseSubmission(request: unknown, rules: SubmissionRules): Submi
   const { data, problems } = readTemplateData(
     template?.manifest.parameters ?? {},
     isObject(body) && isObject(body.data) ? body.data : {},
+    { files: template?.files ?? [] },
   );
   if (template !== null) issues.push(...problems);
   else if (parsed.data?.template !== undefined && rules.template !== 'elsewhere')

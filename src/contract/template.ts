@@ -110,8 +110,13 @@ export interface Problem {
   message: string;
 }
 
+/** The files that a page may load by their names: the sources and the manifest are left out. */
+export function servedFiles<File extends { name: string }>(files: readonly File[]): File[] {
+  return files.filter(({ name }) => !isTemplateSource(name) && name !== MANIFEST_FILE);
+}
+
 /** The problems of a manifest that its schema does not find. */
-export function manifestProblems({ parameters, capture }: TemplateManifest): Problem[] {
+export function manifestProblems({ parameters, capture }: TemplateManifest, files: readonly PageFile[]): Problem[] {
   const wrongFields = CALLERS_FIELDS.filter((name) => name in capture).map((name) => ({
     path: `capture.${name}`,
     message: 'cannot be set by a template',
@@ -121,7 +126,7 @@ export function manifestProblems({ parameters, capture }: TemplateManifest): Pro
       const problems: Problem[] = [];
       const value = parameter[key];
       if (value !== undefined && value !== null)
-        readValue(parameter, value, { path: `parameters.${name}.${key}`, problems });
+        readValue(parameter, value, { path: `parameters.${name}.${key}`, problems, files });
       return problems;
     }),
   );
@@ -131,11 +136,11 @@ export function manifestProblems({ parameters, capture }: TemplateManifest): Pro
 export type TemplateValue = string | number | boolean | null | Record<string, unknown>[];
 export type TemplateData = Record<string, TemplateValue>;
 
-/** Reads the values of a capture, and fills in defaults. Messages never repeat a value. */
+/** Reads the values of a capture, and fills in defaults. Messages never repeat a value. @param files of the template */
 export function readTemplateData(
   parameters: TemplateParameters,
   values: Readonly<Record<string, unknown>>,
-  path = 'data',
+  { files, path = 'data' }: { files: readonly PageFile[]; path?: string },
 ): { data: TemplateData; problems: Problem[] } {
   const problems: Problem[] = [];
   const data: TemplateData = {};
@@ -147,11 +152,11 @@ export function readTemplateData(
   for (const [name, parameter] of Object.entries(parameters)) {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     const at = `${path}.${name}`;
-    if (value !== undefined && value !== null) data[name] = readValue(parameter, value, { path: at, problems });
+    if (value !== undefined && value !== null) data[name] = readValue(parameter, value, { path: at, problems, files });
     else if (parameter.default === undefined) problems.push({ path: at, message: 'is required' });
     else
       data[name] =
-        parameter.default === null ? null : readValue(parameter, parameter.default, { path: at, problems: [] });
+        parameter.default === null ? null : readValue(parameter, parameter.default, { path: at, problems: [], files });
   }
   return { data, problems };
 }
@@ -165,12 +170,13 @@ function unknownName(name: string, known: readonly string[]): string {
 interface Reading {
   path: string;
   problems: Problem[];
+  files: readonly PageFile[];
 }
 
 /** Values of links are texts, which numbers and booleans accept. */
-function readValue(parameter: TemplateParameter, value: unknown, { path, problems }: Reading): TemplateValue {
+function readValue(parameter: TemplateParameter, value: unknown, { path, problems, files }: Reading): TemplateValue {
   if (parameter.type !== 'list') {
-    const read = readScalar(parameter, value);
+    const read = readScalar(parameter, value, files);
     if (!('problem' in read)) return read.value;
     problems.push({ path, message: read.problem });
     return null;
@@ -184,7 +190,10 @@ function readValue(parameter: TemplateParameter, value: unknown, { path, problem
     return null;
   }
   return value.map((item, index) => {
-    const read = readTemplateData(parameter.fields, item as Record<string, unknown>, `${path}.${index}`);
+    const read = readTemplateData(parameter.fields, item as Record<string, unknown>, {
+      files,
+      path: `${path}.${index}`,
+    });
     problems.push(...read.problems.slice(0, 10));
     return read.data;
   });
@@ -192,14 +201,14 @@ function readValue(parameter: TemplateParameter, value: unknown, { path, problem
 
 type ReadScalar = { value: string | number | boolean } | { problem: string };
 
-function readScalar(parameter: Scalar, value: unknown): ReadScalar {
+function readScalar(parameter: Scalar, value: unknown, files: readonly PageFile[]): ReadScalar {
   if (parameter.type === 'number') return readNumber(parameter, value);
   if (parameter.type === 'boolean') {
     if (value === true || value === 'true') return { value: true };
     return value === false || value === 'false' ? { value: false } : { problem: 'must be true or false' };
   }
   if (typeof value !== 'string') return { problem: 'must be a string' };
-  const problem = textProblem(parameter, value);
+  const problem = parameter.type === 'image' ? imageProblem(value, files) : textProblem(parameter, value);
   return problem === null ? { value } : { problem };
 }
 
@@ -225,10 +234,8 @@ function textProblem(parameter: Exclude<Scalar, { type: 'number' | 'boolean' }>,
       return z.iso.date().safeParse(text).success ? null : 'must be a date that exists, such as 2026-11-28';
     case 'url':
       return isWebAddress(text) ? null : 'must be an absolute http or https URL';
-    case 'image':
-      return isImage(text)
-        ? null
-        : 'must be an http or https URL, a file of the template, or a `data:` URL of a png, jpeg, gif, webp, avif or svg of at most 150,000 characters';
+    default:
+      return null;
   }
 }
 
@@ -238,10 +245,18 @@ function isWebAddress(text: string): boolean {
 
 const IMAGE_DATA = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml);base64,[A-Za-z0-9+/]*={0,2}$/;
 
-function isImage(text: string): boolean {
-  if (text.startsWith('data:')) return text.length <= IMAGE_MAX_CHARS && IMAGE_DATA.test(text);
-  const isFile = !/[:?#%"'<>\s]/.test(text) && fileNameProblem(text) === null;
-  return isWebAddress(text) || isFile;
+/** Names of files that an error lists. */
+const LISTED_MAX = 10;
+
+function imageProblem(text: string, files: readonly PageFile[]): string | null {
+  const served = servedFiles(files).map(({ name }) => name);
+  if (isWebAddress(text) || served.includes(text)) return null;
+  if (text.startsWith('data:') && text.length <= IMAGE_MAX_CHARS && IMAGE_DATA.test(text)) return null;
+  if (/[:?#%"'<>\s]/.test(text) || fileNameProblem(text) !== null)
+    return 'must be an http or https URL, a file of the template, or a `data:` URL of a png, jpeg, gif, webp, avif or svg of at most 150,000 characters';
+  const listed = served.slice(0, LISTED_MAX).join(', ');
+  const more = served.length > LISTED_MAX ? ` and ${served.length - LISTED_MAX} more` : '';
+  return `is not a file of the template, which has ${listed === '' ? 'no files that a page can show' : `${listed}${more}`}`;
 }
 
 /** Values with which a template is tried when it is stored. */

@@ -120,7 +120,7 @@ describe('templates', () => {
     expect(await refused({ 'template.json': '{}' })).toEqual(['index.html is missing']);
     for (const name of ['Card', 'a b', '../a', 'a@2', '', '-a', 'a'.repeat(65)])
       expect(await refused(CARD, name), name).toEqual([expect.stringMatching(/^name must /)]);
-    expect(await refused({ 'index.html': '{{ titel }}', 'template.json': JSON.stringify(MANIFEST) })).toEqual([
+    expect(await refused({ ...CARD, 'index.html': '{{ titel }}' })).toEqual([
       'index.html uses `titel`, which template.json does not list',
     ]);
     expect(await refused({ 'index.html': '{% if %}' })).toEqual([
@@ -134,6 +134,9 @@ describe('templates', () => {
     ]);
     expect(await withManifest({ parameters: { a: { type: 'number', default: 9, max: 5 } } })).toEqual([
       'template.json.parameters.a.default must be at most 5',
+    ]);
+    expect(await withManifest({ parameters: { a: { type: 'image', default: 'nope.png' } } })).toEqual([
+      'template.json.parameters.a.default is not a file of the template, which has no files that a page can show',
     ]);
     expect(await withManifest({ parameters: { 'a-b': { type: 'text' } } })).toHaveLength(1);
     expect(await withManifest({ capture: { format: 'tiff' } })).toEqual([
@@ -237,6 +240,10 @@ describe('a capture of a template', () => {
         'data.day must be a date that exists, such as 2026-11-28',
       ]);
     expect((await parse({ template: 'card', data: { title: 'a', day: '2028-02-29' } })).options.files).not.toBeNull();
+    for (const logo of ['nope.png', 'template.json', 'index.html', 'LOGO.png'])
+      expect(await refused({ title: 'a', logo }), logo).toEqual([
+        'data.logo is not a file of the template, which has logo.png',
+      ]);
     expect(await refused({ title: 'a', rows: [{}, { name: 1 }] })).toEqual([
       'data.rows.0.name is required',
       'data.rows.1.name must be a string',
