@@ -1,7 +1,8 @@
 import { basename, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { INDEX_FILE } from '../contract/page-files.js';
 import { actOnServer, addServerCommand, type OnServer } from './on-server.js';
-import { printLine } from './operator-error.js';
+import { printable, printLine } from './operator-error.js';
 import { readTemplateDir } from './template-dir.js';
 import { print, table } from './with-store.js';
 
@@ -20,7 +21,11 @@ export function addTemplatesCommand(program: Command): void {
     .argument('<dir>', 'directory with index.html, template.json and the other files')
     .option('--name <name>', 'name of the template; default: that of the directory');
   act<[string, { name?: string }]>(push, async ({ client, json }, dir, { name = basename(resolve(dir)) }) => {
-    const stored = await client.pushTemplate(name, await readTemplateDir(dir));
+    const files = await readTemplateDir(dir);
+    const { missingFiles } = await import('../templates/missing-files.js');
+    for (const missing of missingFiles(new TextDecoder().decode(files[INDEX_FILE]), Object.keys(files)))
+      printLine(printable(`stillframe: ${INDEX_FILE} names the file ${missing}, which is not in ${dir}.`));
+    const stored = await client.pushTemplate(name, files);
     print(
       json,
       stored,
