@@ -11,7 +11,7 @@ import {
 import type { PageElement } from '../../contract/page-facts.js';
 import { onPage } from './boxes.js';
 import { type Found, findDeep, isDeep } from './deep-selector.js';
-import { getterOf, shadowRootOf } from './dom.js';
+import { flatTreeChildren, flatTreeParent, getterOf, isElement, shadowRootOf } from './dom.js';
 import { partOf } from './source.js';
 
 /** The text of one match of a rule, from which the value is made outside of the page. */
@@ -39,6 +39,11 @@ const MARKDOWN_SOURCE_MAX_CHARS = 5 * EXTRACT_VALUE_MAX_CHARS;
 const HTML = 'http://www.w3.org/1999/xhtml';
 const LINKS = 'a[href],area[href],img[src],link[href],source[src],video[src],audio[src],iframe[src]';
 const EXACT_NUMBER = 'meta[content],[itemprop][content],data[value],meter[value],progress[value]';
+/** Types that read what the page shows. */
+const SHOWN_TYPES = /^(text|number|date|table|markdown)$/;
+const STRUCK = /^(s|del|strike)$/;
+/** More elements are not looked at for text that is struck through. */
+const STRUCK_SEARCH_MAX = 500;
 const EXACT_DATE = '[datetime],meta[content],[itemprop][content]';
 
 // A form's properties may be its fields.
@@ -68,6 +73,7 @@ function readRule(rule: ExtractRule, limits: Limits): RawValues {
     const mostChars = rule.type === 'markdown' ? MARKDOWN_SOURCE_MAX_CHARS : EXTRACT_VALUE_MAX_CHARS;
     const { value, full } = valueOrNone(element, rule, Math.min(mostChars, limits.charsLeft));
     limits.charsLeft -= sizeOf(value);
+    if (rule.all && SHOWN_TYPES.test(rule.type) && value.exact === undefined && !isShown(element)) continue;
     result.isCut ||= !full;
     result.matches.push({ ...value, box: boxOf(element, frames) });
   }
@@ -109,9 +115,13 @@ interface Reading {
 function readValue(element: Element, { type, attribute: name = '' }: ExtractRule, mostChars: number): Reading {
   switch (type) {
     case 'text':
-      return cut(tidyLines(shownText(element, mostChars * 2)), mostChars);
+      return cut(tidyLines(shownText(element, mostChars * 2) ?? ''), mostChars);
     case 'number':
-      return inLanguage(element, attributeOf(element, EXACT_NUMBER, ['content', 'value']) ?? numberOf(element));
+      return inLanguage(
+        element,
+        attributeOf(element, EXACT_NUMBER, ['content', 'value']) ?? numberOf(element),
+        unstruckNumber(element),
+      );
     case 'date':
       return inLanguage(element, exactDate(element));
     case 'url':
@@ -127,16 +137,54 @@ function readValue(element: Element, { type, attribute: name = '' }: ExtractRule
   }
 }
 
-function inLanguage(element: Element, exact: string | null): Reading {
-  const text = tidyLines(shownText(element, FACT_TEXT_MAX_CHARS * 4)).replaceAll('\n', ' ');
+function inLanguage(element: Element, exact: string | null, part: string | null = null): Reading {
+  const shown = part ?? shownText(element, FACT_TEXT_MAX_CHARS * 4);
+  const text = shown === null ? null : tidyLines(shown).replaceAll('\n', ' ');
   const around = Element.prototype.closest.call(element, '[lang]') ?? null;
   const language = around === null ? '' : (attribute(around, 'lang') ?? '').slice(0, FACT_NAME_MAX_CHARS);
   const { value, full } = cut(text, FACT_TEXT_MAX_CHARS);
   return { value: { ...value, language, ...(exact === null ? {} : { exact }) }, full };
 }
 
-/** The text that the element shows: its own value if it is a field, never a password. */
-function shownText(element: Element, mostChars: number): string {
+/**
+ * Whether the element is displayed, be it transparent or below the view. What is in `head` and in a list of choices has no display of its own.
+ */
+function isShown(element: Element): boolean {
+  const closest = (selector: string) => Element.prototype.closest.call(element, selector);
+  if (closest('head') !== null) return true;
+  let shown: Element | null = closest('select') ?? element;
+  while (shown !== null && getComputedStyle(shown).display === 'contents') shown = flatTreeParent(shown);
+  return shown === null || Element.prototype.checkVisibility.call(shown);
+}
+
+/** The text without what is struck through, such as an earlier price; null if nothing is, or if no number is left. */
+function unstruckNumber(element: Element): string | null {
+  const all = Element.prototype.querySelectorAll.call(element, '*');
+  const isStruck = (one: Element) =>
+    STRUCK.test(one.localName) || getComputedStyle(one).textDecorationLine.includes('line-through');
+  const struck = new Set(
+    Array.from({ length: Math.min(all.length, STRUCK_SEARCH_MAX) }, (_, at) => all[at] as Element).filter(isStruck),
+  );
+  if (struck.size === 0 || !isShown(element)) return null;
+  let text = '';
+  const add = (node: Node) => {
+    if (text.length > FACT_TEXT_MAX_CHARS * 4) return;
+    if (!isElement(node) || struck.has(node) || !isShown(node)) return;
+    const { display, visibility } = getComputedStyle(node);
+    const gap = display.startsWith('inline') ? '' : ' ';
+    text += gap;
+    for (const child of flatTreeChildren(node))
+      if (child.nodeType !== Node.TEXT_NODE) add(child);
+      else if (visibility === 'visible') text += child.nodeValue;
+    text += gap;
+  };
+  add(element);
+  return /\p{Nd}/u.test(text) ? text.slice(0, FACT_TEXT_MAX_CHARS * 4) : null;
+}
+
+/** The text that the element shows: its own value if it is a field, never a password; null if it is not displayed. */
+function shownText(element: Element, mostChars: number): string | null {
+  if (!isShown(element)) return null;
   if (element.namespaceURI !== HTML) return (read.textContent.call(element) ?? '').slice(0, mostChars);
   if (element.localName === 'input' || element.localName === 'textarea') {
     const { type, value } = element as HTMLInputElement;
@@ -149,7 +197,7 @@ function shownText(element: Element, mostChars: number): string {
   const shadow = shadowRootOf(element);
   if (shadow === null) return read.innerText.call(element).slice(0, mostChars);
   return [...shadow.children]
-    .map((part) => shownText(part, mostChars))
+    .map((part) => shownText(part, mostChars) ?? '')
     .join('\n')
     .slice(0, mostChars);
 }
@@ -212,11 +260,16 @@ function addressOf(element: Element): string | null {
 /** The cells of the table, or of the first one in the element. A cell that spans several is in each of their places. */
 function tableOf(element: Element, mostChars: number): Reading {
   const table = element.localName === 'table' ? element : Element.prototype.querySelector.call(element, 'table');
-  if (table === null) return { value: { text: null }, full: true };
-  const { rows } = table as HTMLTableElement;
-  const height = Math.min(rows.length, EXTRACT_TABLE_MAX.rows);
+  if (table === null || !isShown(table)) return { value: { text: null }, full: true };
+  const all = (table as HTMLTableElement).rows;
+  const first = Array.from(
+    { length: Math.min(all.length, EXTRACT_TABLE_MAX.rows) },
+    (_, at) => all[at] as HTMLTableRowElement,
+  );
+  const rows = first.filter(isShown);
+  const height = rows.length;
   const grid: string[][] = Array.from({ length: height }, () => []);
-  let [charsLeft, headers, full] = [mostChars, 0, rows.length === height];
+  let [charsLeft, headers, full] = [mostChars, 0, all.length === first.length];
   for (let at = 0; at < height; at++) {
     const row = rows[at] as HTMLTableRowElement;
     const { cells } = row;
@@ -226,8 +279,10 @@ function tableOf(element: Element, mostChars: number): Reading {
     let column = 0;
     for (let nth = 0; nth < cells.length; nth++) {
       const cell = cells[nth] as HTMLTableCellElement;
+      const shown = shownText(cell, FACT_TEXT_MAX_CHARS * 4);
+      if (shown === null) continue;
       while (grid[at]?.[column] !== undefined) column++;
-      const text = tidyLines(shownText(cell, FACT_TEXT_MAX_CHARS * 4)).slice(0, FACT_TEXT_MAX_CHARS);
+      const text = tidyLines(shown).slice(0, FACT_TEXT_MAX_CHARS);
       const right = Math.min(column + cell.colSpan, EXTRACT_TABLE_MAX.columns);
       const down = Math.min(cell.rowSpan === 0 ? height : at + cell.rowSpan, height);
       full &&= column < EXTRACT_TABLE_MAX.columns;
@@ -246,8 +301,17 @@ function tableOf(element: Element, mostChars: number): Reading {
     }
   }
   const plain = grid.map((row) => Array.from(row, (cell) => cell ?? ''));
-  const value = { columns: headers === 0 ? [] : (plain[headers - 1] ?? []), rows: plain.slice(headers) };
+  const value = { columns: joined(plain.slice(0, headers)), rows: plain.slice(headers) };
   return { value: { text: null, table: value }, full };
+}
+
+/** One header of several header rows: the texts over each column, once each. */
+function joined(headers: readonly string[][]): string[] {
+  const width = Math.max(0, ...headers.map(({ length }) => length));
+  return Array.from({ length: width }, (_, at) => {
+    const texts = headers.map((row) => row[at] ?? '').filter((text) => text !== '');
+    return [...new Set(texts)].join(' ').slice(0, FACT_TEXT_MAX_CHARS);
+  });
 }
 
 function cut(text: string | null, mostChars: number): Reading {

@@ -171,7 +171,9 @@ function address(element: Element, name: 'src' | 'href'): string | null {
   const { localName } = element;
   const { currentSrc, src, href } = element as Partial<HTMLImageElement & HTMLAnchorElement>;
   const value = localName === 'img' ? currentSrc || src : localName === 'a' ? href : '';
-  return typeof value === 'string' && /^(?:https?|mailto|tel):/.test(value) ? value.slice(0, ADDRESS_MAX_CHARS) : null;
+  if (typeof value !== 'string' || !/^(?:https?|mailto|tel):/.test(value)) return null;
+  // Without credentials; the browser has made it an absolute address.
+  return value.slice(0, ADDRESS_MAX_CHARS).replace(/^(https?:\/\/)[^/?#]*@/, '$1');
 }
 
 function asText(text: string): string {

@@ -8,7 +8,7 @@ const article = `<!doctype html><title>Tea - Site</title>
 <nav><a href="/home">Home</a><a href="/shop">Shop</a></nav>
 <main><article><h1>How to brew tea</h1>
 <p>${'Warm the pot first, then pour the water over the leaves and wait. '.repeat(8)}</p>
-<h2>Steps</h2><ul><li>Boil <a href="/water">water</a></li><li>Wait</li></ul>
+<h2>Steps</h2><ul><li>Boil <a href="https://me:hush@fixture.test/water">water</a></li><li>Wait</li></ul>
 <table><thead><tr><th>Tea</th><th>Minutes</th></tr></thead><tbody><tr><td>Green</td><td>2</td></tr></tbody></table>
 <pre><code>kettle --boil</code></pre>
 <p>${'Serve at once, in cups that have been warmed as well. '.repeat(8)}</p>

@@ -255,6 +255,13 @@ const EVERY_TYPE = {
   inner: { selector: 'iframe >>> b' },
   password: { selector: '[type=password]' },
   nothing: { selector: '.nothing', type: 'number' },
+  sale: { selector: '.sale', type: 'number' },
+  sales: { selector: '.sale', type: 'number', all: true },
+  hidden: { selector: 'li[hidden]' },
+  hiddenDay: { selector: '.day', type: 'date' },
+  choice: { selector: 'option' },
+  heads: { selector: '.heads', type: 'table' },
+  far: { selector: '.far' },
 } as const;
 
 it('extracts values of every type with their boxes, although the page has changed its own world', async () => {
@@ -264,6 +271,10 @@ it('extracts values of every type with their boxes, although the page has change
     <time datetime="2026-11-28T09:05+01:00">gestern</time><i id="updated">Stand: 3. März 2026</i>
     <p>Siehe <a href="/more">mehr</a></p><ul><li>One</li><li>Two<script>1</script></li><li hidden>Three</li></ul>
     <form data-sku="T-1"><input name="getAttribute"><input name="getClientRects"><input name="innerText"><input type="password" value="hush"></form><b id="b">Bold <i>text</i></b>
+    <p class="sale"><s>$5.00</s> $<b>4</b>.<sup>50</sup></p><p class="sale"><span style="text-decoration:line-through">9 €</span></p><p class="sale" hidden>$1</p>
+    <p class="day" hidden>28 Nov 2026</p><select><option>Green<option>Black</select>
+    <table class="heads"><tr><th rowspan="2">Tea</th><th colspan="2">Hot</th></tr><tr><th>min</th><th>max</th></tr><tr hidden><td>x</td></tr><tr><td>A</td><td>1</td><td>2</td></tr></table>
+    <div style="content-visibility:auto;opacity:0"><p class="far" style="display:contents">Far</p></div>
     <div id="prices"><table><thead><tr><th>Tea</th><th>Price</th></tr></thead><tr><td rowspan="2">Green</td><td>2</td></tr><tr><td>3</td></tr></table></div>
     <iframe style="position:absolute;left:100px;top:200px;border:10px solid" srcdoc="<body style='margin:0'><b style='display:block;height:20px'>Inner</b>"></iframe></main>
     <script>for (const name of ['innerText', 'textContent', 'outerHTML']) for (const one of [HTMLElement, Element, Node])
@@ -280,8 +291,11 @@ it('extracts values of every type with their boxes, although the page has change
   const read = (name: keyof typeof EVERY_TYPE) => [values[name]].flat()[0]?.value;
   expect(values.title).toEqual({ value: 'Green tea', box: { x: 0, y: 1_000, width: 800, height: 40 } });
   expect(values.price).toMatchObject({ value: 1234.56, text: '1.234,56 €' });
-  expect([values.list].flat().map((one) => one?.value)).toEqual(['One', 'Two', 'Three']);
-  expect([values.list].flat()[2]?.box).toBeNull();
+  expect([values.list].flat().map((one) => one?.value)).toEqual(['One', 'Two']);
+  expect([read('sale'), read('hidden'), read('hiddenDay'), read('choice')]).toEqual([4.5, null, null, 'Green']);
+  expect([values.sales].flat().map((one) => one?.value)).toEqual([4.5, 9]);
+  expect(read('far')).toBe('Far');
+  expect(read('heads')).toEqual({ columns: ['Tea', 'Hot min', 'Hot max'], rows: [['A', '1', '2']] });
   expect(read('stars')).toBe(4.5);
   expect(read('day')).toBe('2026-11-28T09:05+01:00');
   expect(read('updated')).toBe('2026-03-03');
@@ -305,9 +319,9 @@ it('extracts values of every type with their boxes, although the page has change
 });
 
 it('extracts only so much of a page that has too much, and fails by name without what is required', async () => {
-  const page = `<title>Much</title><p>Text</p><div hidden><div id="many"></div><div id="long"></div><table id="wide"></table></div>
-    <script>many.innerHTML = '<a href=/x>x</a>'.repeat(50000); long.textContent = 'long '.repeat(400000);
-    wide.innerHTML = ('<tr>' + '<td colspan=1000 rowspan=65534>cell</td>'.repeat(3) + '</tr>').repeat(2000)</script>`;
+  const page = `<title>Much</title><p>Text</p><style>#wide,#wide *{display:block}</style><div style="height:0;overflow:hidden"><div id="many" hidden></div><div id="long"></div><table id="wide"></table></div>
+    <script>many.innerHTML = '<a href=/x>x</a>'.repeat(50000); long.textContent = 'long '.repeat(5000);
+    wide.innerHTML = '<tr><td colspan=1000 rowspan=65534>cell</td></tr>'.repeat(20) + '<tr>'.repeat(1100)</script>`;
   site.route('/much', (_request, response) => html(response, page));
   const capture = (extract: Record<string, unknown>, wish = {}) => rig.capture(site.url('/much'), { extract, ...wish });
   const { extraction } = await capture({
