@@ -93,7 +93,7 @@ export function parseSubmission(request: unknown, rules: SubmissionRules): Submi
   else if (parsed.data?.template !== undefined && rules.template !== 'elsewhere')
     issues.push({
       path: 'template',
-      message: 'is not available here: use it in POST /v1/screenshot, or in a signed link',
+      message: 'is not available here: use it in POST /v1/screenshot, in a watch, or in a signed link',
     });
   if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...unsupported].slice(0, ISSUES_MAX));
   refuse(unsupported);

@@ -474,7 +474,7 @@ export class Service implements AsyncDisposable {
   }
 
   private watchesOptions(): WatchesOptions {
-    const { config, log, places, services, metrics, shutdown, onLoopError: onError } = this;
+    const { config, log, places, services, metrics, templates, shutdown, onLoopError: onError } = this;
     const { store, egress, clock } = this.foundations;
     if (services === null) throw new Error('watches were asked for before the start');
     const { now } = clock;
@@ -483,10 +483,20 @@ export class Service implements AsyncDisposable {
     const uploads = { egress, allowedOrigins: webhookAllow, version: packageVersion(), log };
     const { smtpUrl, mailFrom } = config;
     return {
-      api: { store, egress, rules, places, now, minimumMs: config.watchMinInterval * 1_000, max: config.watchesMax },
+      api: {
+        store,
+        egress,
+        rules,
+        templates,
+        places,
+        now,
+        minimumMs: config.watchMinInterval * 1_000,
+        max: config.watchesMax,
+      },
       runs: {
         store,
         rules,
+        templates,
         log,
         now,
         submit: services.submit,

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SubmitContext } from '../capture/submit.js';
+import type { Templates } from '../capture/templates.js';
 import type { CaptureData } from '../contract/capture-data.js';
 import { CaptureError, type StoredError, toStoredError } from '../contract/capture-error.js';
 import { newId } from '../contract/ids.js';
 import { isTerminal, type JobSnapshot } from '../contract/job.js';
 import { TOLERATED_CODES } from '../contract/request-fields.js';
-import type { Submission, SubmissionRules } from '../contract/submission.js';
+import { inField, type Submission, type SubmissionRules } from '../contract/submission.js';
 import { type RunData, submissionOf, type Watch, type WatchEvent, type WatchRun } from '../contract/watch.js';
 import type { Log } from '../log.js';
 import type { EndedRun, JobStore, KeyStore, RetentionStore, WatchStore } from '../store/store.js';
@@ -17,6 +18,7 @@ export interface RunDeps extends JudgeDeps {
   store: WatchStore & Pick<JobStore, 'findJob'> & Pick<RetentionStore, 'findArtifact'> & Pick<KeyStore, 'findKey'>;
   submit(submission: Submission, context: SubmitContext): Promise<JobSnapshot>;
   rules: Omit<SubmissionRules, 'forceAsync'>;
+  templates: Pick<Templates, 'find'>;
   /** The number of captures of watches that may be submitted and not have ended, on all servers together. */
   runsAtOnce(): Promise<number>;
   /** Delays in ms before a run's second, third … capture; there are no more captures than that. */
@@ -139,6 +141,20 @@ export async function advanceRun(deps: RunDeps, { run, claim }: ClaimedRun, sign
   }
 }
 
+/** The rules for the request of a watch, with the template that it names. @throws CaptureError for one that the account does not have */
+export async function rulesFor(
+  { rules, templates }: Pick<RunDeps, 'rules' | 'templates'>,
+  request: unknown,
+  account: Pick<Watch, 'accountId'>,
+): Promise<RunDeps['rules']> {
+  const template = await templates.find(request, account).catch((error: unknown) =>
+    inField('request', () => {
+      throw error;
+    }),
+  );
+  return { ...rules, template };
+}
+
 interface Work extends ClaimedRun {
   deps: RunDeps;
   watch: Watch;
@@ -157,7 +173,7 @@ async function submitRun(work: Work): Promise<void> {
       work,
       toStoredError(new CaptureError({ code: 'unauthorized', message: 'The API key of the watch has been revoked.' })),
     );
-  const submission = submissionOf(watch.definition, deps.rules);
+  const submission = submissionOf(watch.definition, await rulesFor(deps, watch.definition.request, watch));
   const principal = { keyId: key.id, accountId: watch.accountId, scopes: key.scopes };
   // The key makes a repetition of this step find the job that it has submitted before.
   const idempotencyKey = `watch.${run.id}.${run.attempt}`;

@@ -4,6 +4,7 @@
  */
 import type { Principal } from '../account/authenticate.js';
 import { checkWebhookHost, refuseBlockedDestinations } from '../capture/check-destinations.js';
+import type { Templates } from '../capture/templates.js';
 import { CaptureError, notFound } from '../contract/capture-error.js';
 import { isObject } from '../contract/field-rules.js';
 import { isId, newId } from '../contract/ids.js';
@@ -29,6 +30,7 @@ import {
 } from '../contract/watch.js';
 import type { Egress } from '../egress/egress.js';
 import type { AttemptOutcome, WatchStore } from '../store/store.js';
+import { rulesFor } from './advance-run.js';
 import { feedOf } from './feed.js';
 import { unsubscribeText } from './mail.js';
 import { checkSchedule, describeSchedule, nextTime, nextTimes, timesOf } from './schedule.js';
@@ -37,6 +39,7 @@ export interface WatchesDeps {
   store: WatchStore;
   egress: Pick<Egress, 'judgeHost' | 'refusesLiterally' | 'proxyProblem'>;
   rules: Omit<SubmissionRules, 'forceAsync'>;
+  templates: Pick<Templates, 'find'>;
   /** Whether the operator has set an SMTP server. */
   sendsMail: boolean;
   places: PublicPlaces;
@@ -69,9 +72,10 @@ export class Watches {
   /** @throws CaptureError `invalid_request`, `unsupported_option`, `quota_exceeded` if the account has too many watches */
   async create({ keyId, accountId }: NonNullable<Who>, body: unknown): Promise<WireWatch> {
     const { store, now, max } = this.deps;
-    const definition = parseWatch(body, this.deps.rules);
+    const rules = await rulesFor(this.deps, isObject(body) ? body.request : null, { accountId });
+    const definition = parseWatch(body, rules);
     const at = now();
-    await this.#check(definition, at, accountId);
+    await this.#check(definition, { at, accountId, rules });
     const nextAt = definition.paused ? null : nextTime(timesOf(definition, at), at - 1);
     const watch: Watch = {
       id: newId('watch', at),
@@ -117,15 +121,17 @@ export class Watches {
    * @throws CaptureError as `create`; 409 if somebody else has changed the watch meanwhile
    */
   async change(who: Who, id: string, body: unknown): Promise<WireWatch> {
-    const { store, now, rules } = this.deps;
+    const { store, now } = this.deps;
     const watch = await this.find(who, id);
     const before = watch.definition;
     if (!isObject(body))
       throw new CaptureError({ code: 'invalid_request', message: 'The body must be a JSON object.' });
-    const definition = parseWatch({ ...before, ...(unmasked(body, before) as object) }, rules);
+    const next = { ...before, ...(unmasked(body, before) as object) };
+    const rules = await rulesFor(this.deps, next.request, watch);
+    const definition = parseWatch(next, rules);
     if (JSON.stringify(definition) === JSON.stringify(before)) return await this.read(who, id);
     const at = now();
-    await this.#check(definition, at, watch.accountId);
+    await this.#check(definition, { at, accountId: watch.accountId, rules });
     const times = (one: WatchDefinition) => JSON.stringify([one.paused, timesOf(one, watch.createdAt)]);
     const isSameTime = times(definition) === times(before);
     const nextAt = isSameTime
@@ -296,8 +302,11 @@ export class Watches {
   }
 
   /** @throws CaptureError for a schedule, a destination or a send that this server refuses */
-  async #check(definition: WatchDefinition, at: number, accountId: string): Promise<void> {
-    const { egress, rules, minimumMs, sendsMail } = this.deps;
+  async #check(
+    definition: WatchDefinition,
+    { at, accountId, rules }: { at: number; accountId: string; rules: WatchesDeps['rules'] },
+  ): Promise<void> {
+    const { egress, minimumMs, sendsMail } = this.deps;
     checkSchedule(timesOf(definition, at), at, minimumMs);
     refuseBlockedDestinations(egress, submissionOf(definition, rules).options, { account: accountId });
     const mail = definition.send.findIndex(({ email }) => email !== undefined);

@@ -1,6 +1,6 @@
 /** Watches on a real store, with pages that are captured at once, as the test says, and a clock that the test sets. */
-import type { SubmitContext } from '../../src/capture/submit.js';
-import { quotaExceeded } from '../../src/capture/submit.js';
+import { quotaExceeded, type SubmitContext } from '../../src/capture/submit.js';
+import { Templates } from '../../src/capture/templates.js';
 import { CaptureError, type StoredError, toStoredError } from '../../src/contract/capture-error.js';
 import type { Submission } from '../../src/contract/submission.js';
 import { silentLog } from '../../src/log.js';
@@ -24,6 +24,7 @@ export function aRoom(store: Store, user: Caller) {
   const room = { now: NOON, page: { shows: 'one' } as Outcome, captures: 0, runsAtOnce: 10, compared: 0 };
   const shown = new Map<string, string>();
   const rules = { webhookAllow: ['http://127.0.0.1:1'] };
+  const templates = new Templates({ store, renderer: { render: async () => '' }, now: () => room.now });
 
   const submit = async (submission: Submission, context: SubmitContext) => {
     const { idempotencyKey } = context;
@@ -69,6 +70,7 @@ export function aRoom(store: Store, user: Caller) {
     submit,
     comparisons,
     rules,
+    templates,
     log: silentLog(),
     now: () => room.now,
     runsAtOnce: async () => room.runsAtOnce,
@@ -79,6 +81,7 @@ export function aRoom(store: Store, user: Caller) {
   const watches = new Watches({
     store,
     rules,
+    templates,
     minimumMs: MINUTE_MS,
     max: 3,
     sendsMail: true,
@@ -103,6 +106,7 @@ export function aRoom(store: Store, user: Caller) {
   return {
     room,
     deps,
+    templates,
     watches,
     claims,
     work,

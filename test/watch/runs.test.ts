@@ -265,6 +265,33 @@ describe('what is kept', () => {
   });
 });
 
+test('a watch captures a template of its account with its data, and fails once that is deleted', async ({
+  store,
+  user,
+}) => {
+  const { create, watches, room, next, templates } = aRoom(store, user);
+  const request = { template: 'card@1', data: { title: 'Bread' } };
+  await expect(create({ request })).rejects.toMatchObject({ details: { issues: [{ path: 'request.template' }] } });
+  const manifest = { parameters: { title: { type: 'text' as const, max_chars: 20 } }, capture: {} };
+  await store.insertTemplate(
+    { id: 't', accountId: user.accountId, name: 'card', manifest, files: [], bytes: 1, sha256: 's', createdAt: 1 },
+    Buffer.from('a'),
+    { versions: 2, templates: 2, bytes: 30 },
+  );
+  const wrong = { ...request, data: { titel: 'Bread' } };
+  await expect(create({ request: wrong })).rejects.toMatchObject({
+    details: { issues: [{ path: 'request.data.titel' }, { path: 'request.data.title' }] },
+  });
+  const watch = await create({ request });
+  expect(watch.request).toEqual(request);
+  expect((await next(watch.id, { shows: 'one' }, 0)).state).toBe('unchanged');
+  expect((await next(watch.id, { shows: 'two' })).state).toBe('changed');
+  await expect(watches.change(user, watch.id, { request: wrong })).rejects.toThrow('titel');
+  await templates.remove(user, 'card');
+  expect(await next(watch.id, { shows: 'two' })).toMatchObject({ state: 'failed', error: { code: 'invalid_request' } });
+  expect(room.captures).toBe(2);
+});
+
 describe('changes', () => {
   test('secrets are masked, kept where the mask is sent back, and a change to the same changes nothing', async ({
     store,

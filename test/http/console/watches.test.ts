@@ -18,6 +18,7 @@ beforeEach(async () => {
   watches = new Watches({
     store: it.store,
     rules: { webhookAllow: [] },
+    templates: { find: async () => null },
     sendsMail: true,
     places: it.services.places,
     minimumMs: 60_000,
