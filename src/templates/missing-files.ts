@@ -1,4 +1,5 @@
 import { type DefaultTreeAdapterMap, parse } from 'parse5';
+import { nodesOf } from './place-values.js';
 
 type Node = DefaultTreeAdapterMap['node'];
 
@@ -10,12 +11,9 @@ const ORIGIN = 'http://template.invalid';
 export function missingFiles(html: string, names: readonly string[]): string[] {
   const known = new Set(names);
   const missing = new Set<string>();
-  const nodes: Node[] = [parse(html)];
-  for (let node = nodes.pop(); node !== undefined; node = nodes.pop()) {
+  for (const node of nodesOf(parse(html))) {
     const name = localFileOf(node);
     if (name !== null && !known.has(name)) missing.add(name);
-    if ('content' in node) nodes.push(node.content);
-    if ('childNodes' in node) nodes.push(...node.childNodes);
   }
   return [...missing].sort();
 }

@@ -29,13 +29,18 @@ const JSON_TYPE = /^application\/(?:ld\+)?json$/i;
 /** @throws Unplaceable; TooLarge */
 export function placeValues(html: string, values: MarkedValues): string {
   const document = parse(html);
-  const nodes: Node[] = [document];
-  for (let node = nodes.pop(); node !== undefined; node = nodes.pop()) {
-    placeIn(node, values);
-    if ('content' in node) nodes.push(node.content);
-    if ('childNodes' in node) nodes.push(...node.childNodes);
-  }
+  for (const node of nodesOf(document)) placeIn(node, values);
   return serialize(document);
+}
+
+/** All nodes of a document, with those in its templates, however many siblings there are. */
+export function* nodesOf(document: Node): Generator<Node> {
+  const nodes = [document];
+  for (let node = nodes.pop(); node !== undefined; node = nodes.pop()) {
+    yield node;
+    if ('content' in node) nodes.push(node.content);
+    if ('childNodes' in node) for (const child of node.childNodes) nodes.push(child);
+  }
 }
 
 function placeIn(node: Node, values: MarkedValues): void {

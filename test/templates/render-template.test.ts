@@ -94,6 +94,10 @@ describe('a value in a template', () => {
 });
 
 describe('a template', () => {
+  it('may have more elements beside each other than a call has arguments', async () => {
+    expect(await bodyOf('<br>'.repeat(200_000))).toHaveLength(4 * 200_000);
+  });
+
   it('may use its own partials, and nothing else', async () => {
     const partials = { 'row.liquid': '<li>{{ name }}</li>' };
     expect(await bodyOf("{% render 'row', name: 'a' %}", {}, partials)).toBe('<li>a</li>');
