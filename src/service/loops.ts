@@ -67,7 +67,7 @@ export function jobLoop({
     const isQuiet = performance.now() - waitedForAt > QUIET_AFTER_MS;
     return Math.max(1, isQuiet ? concurrency - 1 : Math.floor(concurrency / 4));
   };
-  /** How many slots of the last claim could take any job. */
+  /** The number of slots of the last claim that could take any job. */
   let free = 0;
   const loop: Loop<ClaimedJob> = new Loop<ClaimedJob>({
     concurrency,

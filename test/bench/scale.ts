@@ -39,7 +39,7 @@ export interface ScaleCase {
   extras: (typeof EXTRAS)[number];
 }
 
-/** What a window has cost the database, in all. */
+/** The total cost of a measured period to the database. */
 interface Cost {
   seconds: number;
   processorMs: number;

@@ -254,7 +254,7 @@ async function versionBefore(): Promise<{ file: string } & AsyncDisposable> {
   mkdirSync(folder, { recursive: true });
   const parts = ['src', 'scripts', 'docs', 'drizzle', 'drizzle-pg', 'package.json', 'tsconfig.json'];
   execFileSync('sh', ['-c', `git archive ${changed}^ ${parts.join(' ')} | tar -x -C ${folder}`], { cwd: ROOT });
-  // What the build makes, such as threads, is that of this version: it is not what is tried.
+  // The built files, such as threads, are those of this version: the trial is about servers and their database.
   cpSync(join(ROOT, 'src/client/wire.ts'), join(folder, 'src/client/wire.ts'));
   symlinkSync(join(ROOT, 'dist'), join(folder, 'dist'));
   const at = (path: string) => pathToFileURL(join(folder, path));

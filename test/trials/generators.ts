@@ -82,7 +82,7 @@ function execute(command: string, args: string[], options: Partial<SpawnSyncOpti
   return spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1 << 26, ...options });
 }
 
-/** What a command that fails has written, else nothing. */
+/** The output of a command that fails; none of one that succeeds. */
 function failuresOf(...command: Parameters<typeof execute>): string[] {
   const { status, stdout, stderr } = execute(...command);
   return status === 0 ? [] : [(stdout + stderr).slice(0, 2_000)];

@@ -38,7 +38,7 @@ interface Link {
   expiresAt: number;
 }
 
-/** What never changes of a link: its query, and the submission that it stands for with this version of its template. */
+/** The parts of a link that stay the same: its query, and the submission that it stands for with this version of its template. */
 interface KnownLink {
   signed: SignedQuery;
   body: Record<string, unknown>;

@@ -138,8 +138,23 @@ function togetherIn(database: Database): RunTogether {
     });
 }
 
-/** How long the time at which the next delayed job is due is kept, unless this node changes it. */
+/** The period for which the time of the next delayed job is kept, unless this node changes it. */
 const DUE_KEPT_MS = 400;
+
+/** The time at which the next delayed job is due, which is not read anew for each claim. */
+function dueTime({ database, now }: Pick<Engine, 'database' | 'now'>) {
+  let due: { at: number | null; readAt: number } | null = null;
+  return {
+    forget(): void {
+      due = null;
+    },
+    async read(): Promise<number | null> {
+      const isFresh = due !== null && performance.now() - due.readAt < DUE_KEPT_MS && (due.at ?? Infinity) > now();
+      if (due === null || !isFresh) due = { at: await nextDueAt(database), readAt: performance.now() };
+      return due.at;
+    },
+  };
+}
 
 /**
  * Whether another node must be woken for a job or a delivery of this one. A notification wakes all of them, and each then looks for work, so
@@ -171,7 +186,7 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
   const own = ownWork(engine);
   /** Jobs whose end need not be announced to other nodes: nobody waits for them, or only their submitter, who waits here. */
   const quiet = new LRUCache<string, true>({ max: 10_000 });
-  let due: { at: number | null; readAt: number } | null = null;
+  const due = dueTime(engine);
   const notifyEnded = async (ended: EndedJob[], now = nowOf()): Promise<EndedJob[]> => {
     // The sweep completes it if this fails.
     if (ended.some(({ isOfBatch }) => isOfBatch) && (await completeBatches(database, now).catch(() => false)))
@@ -216,7 +231,7 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
       const jobs = await claim(claims);
       own.claimed(jobs.length, claims);
       for (const { id, mode } of jobs) if (mode === 'async') quiet.set(id, true);
-      if (jobs.some(({ dueAt }) => dueAt !== null)) due = null;
+      if (jobs.some(({ dueAt }) => dueAt !== null)) due.forget();
       return jobs;
     },
     renewLease: (claim, renewal) => renewLease(database, claim, renewal),
@@ -238,7 +253,7 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
       return removed;
     },
     retryLater: (claim, dueAt, now, begunAt) => {
-      due = null;
+      due.forget();
       return retryLater(database, claim, { dueAt, now, begunAt });
     },
     release: (claim) => release(database, claim),
@@ -259,11 +274,7 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
     },
     findOrders: async (jobIds) =>
       openOrders(vault, await database.all('SELECT job_id, sealed FROM orders WHERE job_id = ANY($1)', [jobIds])),
-    async nextDueAt() {
-      const isFresh = due !== null && performance.now() - due.readAt < DUE_KEPT_MS && (due.at ?? Infinity) > nowOf();
-      if (due === null || !isFresh) due = { at: await nextDueAt(database), readAt: performance.now() };
-      return due.at;
-    },
+    nextDueAt: () => due.read(),
     async setQueuePaused(paused) {
       await database.run('UPDATE queue SET paused = $1', [paused]);
       if (!paused) notifier.add({ kind: 'queued' });
