@@ -107,6 +107,28 @@ def test_a_call_ends_after_its_timeout_with_the_job_to_wait_for(connect, stand_i
     released.set()
 
 
+@pytest.mark.parametrize("begin", [b"HTTP/1.1 200 OK\r\nx: ", b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9;"])
+def test_a_server_that_drips_bytes_holds_no_call_beyond_its_timeout(connect, stand_in, begin):
+    def drip(handler):
+        handler.close_connection = True
+        try:
+            handler.wfile.write(begin)
+            for _ in range(1500):
+                if released.wait(0.02):
+                    break
+                handler.wfile.write(b"x")
+        except OSError:
+            pass
+
+    released = threading.Event()
+    stand_in.script(drip)
+    began = time.monotonic()
+    with pytest.raises(CallTimeout):
+        connect(stand_in.url).usage(timeout=0.3)
+    assert time.monotonic() - began < 25
+    released.set()
+
+
 def test_a_download_has_its_name_only_once_it_is_whole(connect, stand_in, tmp_path):
     target = tmp_path / "picture.png"
     target.write_bytes(b"before")

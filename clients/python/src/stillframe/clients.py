@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import socket
+import threading
 import time
 from types import TracebackType
-from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, Optional, Type, TypeVar, Union
+from typing import Any, AsyncIterator, Callable, Coroutine, Iterator, Optional, Type, TypeVar, Union
 
 import anyio
 import httpx
@@ -13,7 +15,7 @@ from typing_extensions import Concatenate, ParamSpec, Self
 
 from . import calls
 from .errors import StillframeError, connection_failed
-from .transport import ATTEMPT_S, MAX_RETRIES, TIMEOUT_S, Attempt, Pause, Reply, Settings, Steps, sink_for
+from .transport import ATTEMPT_S, MAX_RETRIES, TIMEOUT_S, Attempt, Call, Pause, Reply, Settings, Steps, sink_for
 from .wire import JobSnapshot
 
 P = ParamSpec("P")
@@ -34,7 +36,7 @@ def _blocking(call: Callable[Concatenate[Settings, P], Steps[T]]) -> Callable[Co
 
 def _awaited(
     call: Callable[Concatenate[Settings, P], Steps[T]],
-) -> Callable[Concatenate["AsyncStillframe", P], Awaitable[T]]:
+) -> Callable[Concatenate["AsyncStillframe", P], Coroutine[Any, Any, T]]:
     @functools.wraps(call)
     async def method(self: AsyncStillframe, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._perform(call(self.settings, *args, **kwargs))
@@ -53,8 +55,7 @@ def _immediate(call: Callable[Concatenate[Settings, P], T]) -> Callable[Concaten
 class Stillframe:
     """A client of one stillframe server, which blocks. Calls raise a StillframeError. May be used by several threads.
 
-    `timeout` is in seconds, and covers a call with its retries and its waiting; a server that stalls in the middle of an
-    answer can hold a call for 60 s more.
+    `timeout` is in seconds, and covers a call with its retries and its waiting.
     """
 
     def __init__(
@@ -158,25 +159,78 @@ class Stillframe:
         try:
             timeout = min(deadline.left(), ATTEMPT_S)
             request = self._http.build_request(**self.settings.request(call), timeout=timeout)
-            response = self._http.send(request, stream=True, follow_redirects=not call.to.startswith("/"))
+            exchange = _Exchange(self._http, request, call)
             try:
-                sink = sink_for(call, response.status_code)
-                try:
-                    for chunk in response.iter_bytes():
-                        if deadline.left() <= 0:
-                            raise deadline.error()
-                        if not sink.write(chunk):
-                            break
-                    return Reply(response.status_code, response.headers, sink.finish())
-                except BaseException:
-                    sink.discard()
-                    raise
+                if not exchange.answered.wait(timeout):
+                    raise httpx.ReadTimeout(_NO_ANSWER)
+                exchange.join(deadline.left())
+                return exchange.reply()
             finally:
-                response.close()
+                exchange.abandon()
         except _FAILURES as error:
             if deadline.left() <= 0:
                 raise deadline.error() from error
             raise connection_failed(_NO_ANSWER if isinstance(error, httpx.TimeoutException) else error) from error
+
+
+class _Exchange(threading.Thread):
+    """A request and its answer. httpx limits the time of each read, and not that of all: a thread can be left behind."""
+
+    def __init__(self, http: httpx.Client, request: httpx.Request, call: Call) -> None:
+        super().__init__(daemon=True)
+        self._http, self._request, self._call = http, request, call
+        self._response: Optional[httpx.Response] = None
+        self._reply: Optional[Reply] = None
+        self._error: Optional[BaseException] = None
+        self._is_abandoned = False
+        #: Set when the answer has begun, or when there will be none.
+        self.answered = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        try:
+            follow = not self._call.to.startswith("/")
+            self._response = self._http.send(self._request, stream=True, follow_redirects=follow)
+            self.answered.set()
+            try:
+                self._reply = self._read(self._response)
+            finally:
+                self._response.close()
+        except BaseException as error:
+            self._error = error
+        finally:
+            self.answered.set()
+
+    def _read(self, response: httpx.Response) -> Reply:
+        sink = sink_for(self._call, response.status_code)
+        try:
+            for chunk in response.iter_bytes():
+                if self._is_abandoned or not sink.write(chunk):
+                    break
+            if self._is_abandoned:
+                raise httpx.ReadTimeout(_NO_ANSWER)
+            return Reply(response.status_code, response.headers, sink.finish())
+        except BaseException:
+            sink.discard()
+            raise
+
+    def reply(self) -> Reply:
+        """Returns the answer, raises why there is none, or that it has not ended."""
+        if self._reply is not None:
+            return self._reply
+        raise self._error or httpx.ReadTimeout(_NO_ANSWER)
+
+    def abandon(self) -> None:
+        """Ends the thread as soon as possible."""
+        self._is_abandoned = True
+        response = self._response
+        # A connection of HTTP/2 may have other requests.
+        if self.is_alive() and response is not None and response.http_version != "HTTP/2":
+            try:
+                stream = response.extensions["network_stream"]
+                socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
+            except (KeyError, OSError, TypeError):
+                pass
 
 
 class AsyncStillframe:
