@@ -5,9 +5,7 @@ declare(strict_types=1);
 namespace Stillframe;
 
 /**
- * A client of one stillframe server. Calls throw a StillframeException.
- *
- * A request is an array with the fields of the API, and an answer is the API's `data`.
+ * A client of one stillframe server. Calls throw a StillframeException. A request is an array with the fields of the API, and an answer is the API's `data`.
  *
  * @phpstan-type Request array{url?: string, html?: string, template?: string, data?: array<string, mixed>, format?: string, full_page?: bool,
  *   viewport?: array{width?: int, height?: int, deviceScaleFactor?: float}, ...}
@@ -25,7 +23,6 @@ final class Stillframe
      * @param string $baseUrl address of the server; the API key is sent nowhere else
      * @param float $timeout seconds that a call may take, with its retries and its waiting
      * @param int $maxRetries how often a request is repeated after a failure that may pass
-     * @param float $firstPause seconds before the first repetition
      */
     public function __construct(string $baseUrl, #[\SensitiveParameter] string $apiKey, private readonly float $timeout = 180.0, int $maxRetries = 4, float $firstPause = 0.5)
     {
@@ -49,57 +46,52 @@ final class Stillframe
     public function capture(array $request, ?array $files = null, ?string $idempotencyKey = null, ?float $timeout = null): array
     {
         $end = $this->end($timeout);
-        return $this->identified($idempotencyKey, function (string $key) use ($request, $files, $end): array {
-            [$data, $headers] = $this->submission($request, $files, $key, '', $end);
-            if (!isset($data['poll_url'], $data['job_id'])) {
-                return self::picture($data, $headers['x-job-id'] ?? null);
-            }
-            return $this->waitUntil($data['job_id'], $end, Transport::retryAfter($headers) ?? 2 * $this->transport->firstPause);
+        return $this->charged('/v1/screenshot', $request, $idempotencyKey, $files, $end, function (array $data, array $headers) use ($end): array {
+            return isset($data['poll_url'], $data['job_id'])
+                ? $this->waitUntil($data['job_id'], $end, Transport::retryAfter($headers) ?? 2 * $this->transport->firstPause)
+                : self::picture($data, $headers['x-job-id'] ?? null);
         });
     }
 
     /**
-     * Submits a capture without waiting for it. Use `wait` or a webhook to get the result.
+     * Submits a capture without waiting for it, and returns the id of its job. Use `wait` or a webhook to get the result.
      * @param Request $request
-     * @param array<string, string>|null $files as those of `capture`
-     * @return string the id of the job
      */
     public function submit(array $request, ?array $files = null, ?string $idempotencyKey = null, ?float $timeout = null): string
     {
-        return $this->identified($idempotencyKey, function (string $key) use ($request, $files, $timeout): string {
-            [$data, $headers] = $this->submission($request, $files, $key, '?mode=async', $this->end($timeout));
-            return $data['job_id'] ?? self::picture($data, $headers['x-job-id'] ?? null)['job_id'];
-        });
+        $id = static fn (array $data, array $headers): string => $data['job_id'] ?? self::picture($data, $headers['x-job-id'] ?? null)['job_id'];
+        return $this->charged('/v1/screenshot?mode=async', $request, $idempotencyKey, $files, $this->end($timeout), $id);
     }
 
-    /**
-     * Waits for the picture of a job. Throws the error of the capture, if it failed.
-     * @return Picture
-     */
-    public function wait(string $jobId, ?float $timeout = null): array
-    {
-        return $this->waitUntil($jobId, $this->end($timeout), 0);
-    }
-
+    /** Waits for the picture of a job. Throws the error of the capture, if it failed. */
+    public function wait(string $jobId, ?float $timeout = null): array { return $this->waitUntil($jobId, $this->end($timeout), 0); }
     /** Looks up a job, whatever its state. */
-    public function job(string $id): array
+    public function job(string $id): array { return $this->call('GET', self::path('/v1/jobs', $id)); }
+    /** Looks up the job that was submitted with an idempotency key. */
+    public function jobByKey(string $idempotencyKey): array { return $this->call('GET', self::path('/v1/requests', $idempotencyKey)); }
+
+    /** Lists a page of the key's jobs, newest first. The query may have `state`, `limit` and the `cursor` of the page, as that of all lists. */
+    public function jobs(array $query = []): array { return $this->list('/v1/jobs', $query); }
+
+    /** Lists all of the key's jobs, newest first, page after page. */
+    public function eachJob(array $query = []): \Generator
     {
-        return $this->call('GET', self::path('/v1/jobs', $id));
+        do {
+            $page = $this->jobs($query);
+            foreach ($page['jobs'] as $job) {
+                yield $job;
+            }
+            $query['cursor'] = $page['next_cursor'];
+        } while ($query['cursor'] !== null);
     }
 
-    /**
-     * Cancels a job that has not ended, which then costs nothing, or deletes the pictures of one that has.
-     * @return array{id: string, removed: true, canceled: bool}
-     */
-    public function removeJob(string $id): array
-    {
-        return $this->call('DELETE', self::path('/v1/jobs', $id));
-    }
+    /** Cancels a job that has not ended, which then costs nothing, or deletes the pictures of one that has. */
+    public function removeJob(string $id): array { return $this->call('DELETE', self::path('/v1/jobs', $id)); }
+    /** Compares two pictures, `before` and `after`: ids of jobs, addresses of pictures, pictures in base64, or capture requests, which are charged as usual. */
+    public function compare(array $request, ?string $idempotencyKey = null): array { return $this->charged('/v1/compare', $request, $idempotencyKey); }
 
     /**
-     * Merges, splits and changes PDFs: those of `uploads`, of jobs, or at addresses of the server. Nothing is stored.
-     * @param array<string, mixed> $request
-     * @param array<string, string> $uploads contents by name
+     * Merges, splits and changes PDFs: those of `uploads`, by name, of jobs, or at addresses of the server. Nothing is stored.
      * @return array{content: string, type: string, pages: int|null} a PDF, or a zip file with several, which has no `pages`
      */
     public function pdf(array $request, array $uploads = []): array
@@ -113,39 +105,92 @@ final class Stillframe
         return ['content' => $content, 'type' => $type, 'pages' => isset($headers['x-pages']) ? (int) $headers['x-pages'] : null];
     }
 
-    /**
-     * Downloads the file at the `cdn_url` of a picture, without the API key, or at a path of the API, such as /v1/batches/ID/pictures.zip, with
-     * it. A download that breaks off is repeated.
-     */
-    public function download(string $address): string
-    {
-        return $this->transport->send('GET', $address, $this->end(null), limit: null)[2];
-    }
-
+    /** Downloads the file at the `cdn_url` of a picture. Needs no API key, and sends none. A download that breaks off is repeated. */
+    public function download(string $address): string { return $this->transport->send('GET', $address, $this->end(null), limit: null)[2]; }
     /** Downloads as `download` does, to a file that is replaced only once the download is whole. */
-    public function downloadTo(string $address, string $file): void
+    public function downloadTo(string $address, string $file): void { $this->transport->send('GET', $address, $this->end(null), file: $file); }
+    /** Submits many captures, all or none, without waiting for them. Use `waitForBatch` or a webhook to learn of their end. */
+    public function submitBatch(array $request, ?string $idempotencyKey = null): array { return $this->charged('/v1/batches', $request, $idempotencyKey); }
+    /** Looks up a batch with a page of its captures, failed ones first. */
+    public function batch(string $id, array $query = []): array { return $this->list(self::path('/v1/batches', $id), $query); }
+
+    /** Waits for the end of a batch. Its captures may have failed: see `counts`. */
+    public function waitForBatch(string $id, ?float $timeout = null): array
     {
-        $this->transport->send('GET', $address, $this->end(null), file: $file);
+        for ($end = $this->end($timeout); ; Transport::pause(4 * $this->transport->firstPause, $end)) {
+            [$batch] = $this->read('GET', self::path('/v1/batches', $id) . '?limit=1', $end);
+            if (($batch['state'] ?? null) === 'completed') {
+                return array_diff_key($batch, ['captures' => 0, 'next_cursor' => 0]);
+            }
+        }
     }
 
-    /**
-     * Calls any other endpoint, such as GET /v1/usage, and returns the `data` of its answer. After a lost answer, POST and PATCH requests are
-     * repeated only to /v1/compare and /v1/batches, where an idempotency key makes this safe.
-     * @param array<string, mixed>|null $body
-     * @return array<string, mixed>
-     */
+    /** Downloads the pictures of a batch as a zip file, which is replaced only once the download is whole. */
+    public function batchPicturesTo(string $id, string $file): void { $this->downloadTo(self::path('/v1/batches', $id) . '/pictures.zip', $file); }
+    /** Cancels a batch with its captures that have not ended, and deletes the pictures of the others. */
+    public function removeBatch(string $id): void { $this->call('DELETE', self::path('/v1/batches', $id)); }
+
+    /** Stores the next version of a template, whose `$files` have their contents by relative path. The same files as before make no new version. */
+    public function pushTemplate(string $name, array $files): array
+    {
+        [$body, $headers] = self::form(null, $files);
+        return $this->read('PUT', self::path('/v1/templates', $name), $this->end(null), $headers, $body)[0];
+    }
+
+    /** Lists the templates of the account by name. */
+    public function templates(): array { return $this->call('GET', '/v1/templates')['templates']; }
+    /** Reads a template such as `og-card`, or a version such as `og-card@3`. */
+    public function template(string $name): array { return $this->call('GET', self::path('/v1/templates', $name)); }
+    /** Deletes a template, or one of its versions except the newest. */
+    public function deleteTemplate(string $name): void { $this->call('DELETE', self::path('/v1/templates', $name)); }
+    /** Reads the delivery status of a job's webhook. */
+    public function delivery(string $jobId): array { return $this->delivered('GET', $jobId, '', []); }
+
+    /** Sends the result of a job to its webhook again. Without the `etag` of a delivery status, the current one is read first. */
+    public function redeliver(string $jobId, ?string $etag = null): array
+    {
+        $etag = self::checkedText($etag ?? $this->delivery($jobId)['etag'], 'etag');
+        return $this->delivered('POST', $jobId, '/redeliver', ['If-Match' => $etag]);
+    }
+
+    /** Watches a page. Not repeated after a lost answer, since each call makes a watch. */
+    public function createWatch(array $request): array { return $this->call('POST', '/v1/watches', $request); }
+    /** Lists a page of the key's watches, newest first. */
+    public function watches(array $query = []): array { return $this->list('/v1/watches', $query); }
+    /** Reads a watch. */
+    public function watch(string $id): array { return $this->call('GET', self::path('/v1/watches', $id)); }
+    /** Changes fields of a watch, such as `paused`. */
+    public function changeWatch(string $id, array $changes): array { return $this->call('PATCH', self::path('/v1/watches', $id), $changes); }
+    /** Removes a watch with its history. */
+    public function removeWatch(string $id): void { $this->call('DELETE', self::path('/v1/watches', $id)); }
+    /** Runs a watch now, or returns the run that has not ended yet. */
+    public function runWatch(string $id): array { return $this->call('POST', self::path('/v1/watches', $id) . '/run', []); }
+    /** Lists a page of the runs of a watch, newest first. */
+    public function runs(string $watchId, array $query = []): array { return $this->list(self::path('/v1/watches', $watchId) . '/runs', $query); }
+    /** Reads a run with its messages. */
+    public function run(string $watchId, string $id): array { return $this->call('GET', self::runPath($watchId, $id)); }
+    /** Makes a run the baseline of later ones. */
+    public function approveRun(string $watchId, string $id): array { return $this->call('POST', self::runPath($watchId, $id) . '/approve', []); }
+    /** Sends the messages of a run again. */
+    public function redeliverRun(string $watchId, string $id): array { return $this->call('POST', self::runPath($watchId, $id) . '/redeliver', []); }
+    /** Reads the credits and jobs of the account in this period. */
+    public function usage(): array { return $this->call('GET', '/v1/usage'); }
+
+    /** Reports whether the server is `ready` to capture, and if not, why. */
+    public function health(): array
+    {
+        [$data, , $status] = $this->read('GET', '/v1/health', $this->end(null), alsoReads: 503);
+        return [...$data, 'ready' => $status === 200];
+    }
+
+    /** Calls any other endpoint, and returns the `data` of its answer. POST requests are not repeated after a lost answer. */
     public function call(string $method, string $path, ?array $body = null): array
     {
-        $headers = $method === 'POST' && in_array($path, ['/v1/compare', '/v1/batches'], true) ? ['Idempotency-Key' => bin2hex(random_bytes(16))] : [];
-        $once = in_array($method, ['POST', 'PATCH'], true) && $headers === [];
-        return $this->read($method, $path, $this->end(null), $headers, $body === null ? null : self::json($body), $once)[0];
+        return $this->read($method, $path, $this->end(null), [], $body === null ? null : self::json($body), $method === 'POST')[0];
     }
 
     /** Escapes an id, and appends it to a path of the API. */
-    public static function path(string $of, string $id): string
-    {
-        return $id === '' ? throw Transport::invalid('An id must not be empty.') : "$of/" . rawurlencode($id);
-    }
+    public static function path(string $of, string $id): string { return "$of/" . rawurlencode($id); }
 
     /**
      * Makes an address that shows the picture without an API key, for `<img src>` and Open Graph tags. Makes no request.
@@ -177,16 +222,14 @@ final class Stillframe
      */
     public static function verifyWebhook(string $body, string $signature, #[\SensitiveParameter] string|array $secret, int $toleranceSeconds = 300, ?int $now = null): array
     {
-        if (preg_match('/^t=([0-9]{1,12}),v1=([0-9a-f]{64})$/D', $signature, $match) !== 1) {
-            throw new InvalidSignature('invalid_signature', 'The header X-Service-Signature is missing or malformed.');
-        }
+        $isFormed = preg_match('/^t=([0-9]{1,12}),v1=([0-9a-f]{64})$/D', $signature, $match) === 1;
         $genuine = false;
         // All secrets are tried, so that the time does not tell which one matches.
         foreach ((array) $secret as $one) {
-            $genuine = ($one !== '' && hash_equals(self::sign($one, "$match[1].$body"), $match[2])) || $genuine;
+            $genuine = ($isFormed && $one !== '' && hash_equals(self::sign($one, "$match[1].$body"), $match[2])) || $genuine;
         }
         if (!$genuine) {
-            throw new InvalidSignature('invalid_signature', 'The signature does not match the body.');
+            throw new InvalidSignature('invalid_signature', 'The header X-Service-Signature is missing, malformed, or not that of the body.');
         }
         if (abs(($now ?? time()) - (int) $match[1]) > $toleranceSeconds) {
             throw new InvalidSignature('invalid_signature', 'The timestamp is too far from the present.');
@@ -195,10 +238,7 @@ final class Stillframe
         return is_array($event) ? $event : throw new UnexpectedResponse('unexpected_response', 'The body is not that of an event.');
     }
 
-    /**
-     * Returns the signed text: sorted by name (repeated names keep their order), in the encoding of RFC 3986.
-     * @param list<array{string, string}> $pairs
-     */
+    /** Returns the signed text: sorted by name (repeated names keep their order), in the encoding of RFC 3986. */
     public static function canonicalQuery(array $pairs): string
     {
         $encoded = array_map(static fn (array $pair): array => array_map('rawurlencode', $pair), $pairs);
@@ -207,16 +247,9 @@ final class Stillframe
     }
 
     /** Returns the HMAC-SHA256 in hex. */
-    public static function sign(string $secret, string $content): string
-    {
-        return hash_hmac('sha256', $content, $secret);
-    }
+    public static function sign(#[\SensitiveParameter] string $secret, string $content): string { return hash_hmac('sha256', $content, $secret); }
 
-    /**
-     * Flattens fields to pairs, such as `viewport.width=800`, with repeated names for lists.
-     * @param array<string, mixed> $fields
-     * @return list<array{string, string}>
-     */
+    /** Flattens fields to pairs, such as `viewport.width=800`, with repeated names for lists. */
     private static function pairs(array $fields, string $prefix): array
     {
         $pairs = [];
@@ -235,18 +268,21 @@ final class Stillframe
         return $pairs;
     }
 
-    /**
-     * @param array<string, mixed> $request
-     * @param array<string, string>|null $files
-     * @return array{array<string, mixed>, array<string, string>} data and headers
-     */
-    private function submission(array $request, ?array $files, string $key, string $query, float $end): array
+    /** Sends what costs credits, with an idempotency key, which errors have as well, and returns the answer's data, or what `$read` makes of it. */
+    private function charged(string $to, array $request, ?string $key, ?array $files = null, ?float $end = null, ?callable $read = null): mixed
     {
-        [$body, $headers] = $files === null ? [self::json($request), []] : self::form($request, $files);
-        return $this->read('POST', "/v1/screenshot$query", $end, $headers + ['Idempotency-Key' => self::checkedText($key, 'idempotencyKey')], $body);
+        $key ??= bin2hex(random_bytes(16));
+        try {
+            [$body, $headers] = $files === null ? [self::json($request), []] : self::form($request, $files);
+            $headers['Idempotency-Key'] = self::checkedText($key, 'idempotencyKey');
+            [$data, $received] = $this->read('POST', $to, $end ?? $this->end(null), $headers, $body);
+            return $read === null ? $data : $read($data, $received);
+        } catch (StillframeException $error) {
+            $error->idempotencyKey = $key;
+            throw $error;
+        }
     }
 
-    /** @return array<string, mixed> */
     private function waitUntil(string $jobId, float $end, float $after): array
     {
         $pause = 2 * $this->transport->firstPause;
@@ -269,57 +305,39 @@ final class Stillframe
         }
     }
 
-    /**
-     * Adds to an error the key of the submission, with which the caller can repeat it.
-     * @template T
-     * @param callable(string): T $work
-     * @return T
-     */
-    private function identified(?string $key, callable $work): mixed
+    private function delivered(string $method, string $jobId, string $action, array $headers): array
     {
-        $key ??= bin2hex(random_bytes(16));
-        try {
-            return $work($key);
-        } catch (StillframeException $error) {
-            $error->idempotencyKey = $key;
-            throw $error;
-        }
+        [$data, $received] = $this->read($method, self::path('/v1/jobs', $jobId) . "/webhook$action", $this->end(null), $headers, once: $method === 'POST');
+        return [...$data, 'etag' => $received['etag'] ?? ''];
     }
 
-    /**
-     * @param array<string, string> $headers
-     * @return array{array<string, mixed>, array<string, string>} data and headers
-     */
-    private function read(string $method, string $to, float $end, array $headers = [], ?string $body = null, bool $once = false): array
+    private function list(string $path, array $query): array { return $this->call('GET', $path . ($query === [] ? '' : '?' . http_build_query($query))); }
+    private static function runPath(string $watchId, string $id): string { return self::path(self::path('/v1/watches', $watchId) . '/runs', $id); }
+
+    /** @return array{array<string, mixed>, array<string, string>, int} data, headers and status */
+    private function read(string $method, string $to, float $end, array $headers = [], ?string $body = null, bool $once = false, ?int $alsoReads = null): array
     {
-        [$status, $received, $content] = $this->transport->send($method, $to, $end, $headers, $body, $once);
+        [$status, $received, $content] = $this->transport->send($method, $to, $end, $headers, $body, $once, alsoReads: $alsoReads);
         $data = json_decode($content, true)['data'] ?? null;
         if (!is_array($data) || ($data !== [] && array_is_list($data))) {
             throw Transport::unexpected($status, $content, $received);
         }
-        return [$data, $received];
+        return [$data, $received, $status];
     }
 
-    /**
-     * @param array<string, mixed> $data
-     * @return Picture
-     */
     private static function picture(array $data, ?string $jobId): array
     {
-        if (!is_string($data['cdn_url'] ?? null) || $jobId === null) {
-            throw new UnexpectedResponse('unexpected_response', 'The capture has no `cdn_url`, or no job.');
-        }
-        return [...$data, 'job_id' => $jobId];
+        return is_string($data['cdn_url'] ?? null) && $jobId !== null
+            ? [...$data, 'job_id' => $jobId]
+            : throw new UnexpectedResponse('unexpected_response', 'The capture has no `cdn_url`, or no job.');
     }
 
     private function end(?float $timeout): float { return Transport::now() + ($timeout ?? $this->timeout); }
-
     private static function checkedText(string $text, string $name): string
     {
         return preg_match('/^[\x21-\x7e]+$/D', $text) === 1 ? $text : throw Transport::invalid("`$name` must be printable ASCII characters without spaces.");
     }
 
-    /** @param array<string, mixed> $request */
     private static function json(array $request): string
     {
         try {
@@ -329,15 +347,11 @@ final class Stillframe
         }
     }
 
-    /**
-     * @param array<string, mixed> $request
-     * @param array<string, string> $files
-     * @return array{string, array<string, string>} body and headers of a form
-     */
-    private static function form(array $request, array $files): array
+    /** @return array{string, array<string, string>} body and headers of a form */
+    private static function form(?array $request, array $files): array
     {
         $boundary = bin2hex(random_bytes(16));
-        $body = "--$boundary\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n" . self::json($request) . "\r\n";
+        $body = $request === null ? '' : "--$boundary\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n" . self::json($request) . "\r\n";
         foreach ($files as $name => $content) {
             $quoted = strtr((string) $name, ['"' => '%22', "\r" => '%0D', "\n" => '%0A']);
             $body .= "--$boundary\r\nContent-Disposition: form-data; name=\"files\"; filename=\"$quoted\"\r\n\r\n$content\r\n";

@@ -27,18 +27,17 @@ final class Transport
     /**
      * Sends a request until it succeeds, fails for good, or has been tried `maxRetries` + 1 times.
      * @param string $to path below the address of the server; or, for downloads, an address
-     * @param array<string, string> $headers
      * @param float $end of the call, in the time of `now`
      * @param bool $once whether it must not be sent again after a failure that leaves open whether it arrived
      * @param string|null $file where a download is stored, once it is whole
-     * @param int|null $limit of the size in bytes
+     * @param int|null $alsoReads a status other than 2xx that is no failure
      * @return array{int, array<string, string>, string} status, headers and body
      */
-    public function send(string $method, string $to, float $end, array $headers = [], ?string $body = null, bool $once = false, ?string $file = null, ?int $limit = self::ANSWER_LIMIT): array
+    public function send(string $method, string $to, float $end, array $headers = [], ?string $body = null, bool $once = false, ?string $file = null, ?int $limit = self::ANSWER_LIMIT, ?int $alsoReads = null): array
     {
         for ($retries = 0; ; $retries++) {
             try {
-                return $this->attempt($method, $to, $end, $headers, $body, $file, $limit);
+                return $this->attempt($method, $to, $end, $headers, $body, $file, $limit, $alsoReads);
             } catch (CallTimeout $error) {
                 throw $error;
             } catch (StillframeException $error) {
@@ -55,16 +54,11 @@ final class Transport
         }
     }
 
-    /**
-     * @param array<string, string> $headers
-     * @return array{int, array<string, string>, string}
-     */
-    private function attempt(string $method, string $to, float $end, array $headers, ?string $body, ?string $file, ?int $limit): array
+    private function attempt(string $method, string $to, float $end, array $headers, ?string $body, ?string $file, ?int $limit, ?int $alsoReads): array
     {
         $isCall = str_starts_with($to, '/');
-        // Servers and cURL resolve these, so that the request would go to another path.
-        if ($isCall && preg_match('~/\.\.?(?:[/?]|$)~', $to) === 1) {
-            throw self::invalid('An id must not be `.` or `..`.');
+        if ($isCall && preg_match('~^[^?]*/\.{0,2}(?:[/?]|$)~D', $to) === 1) {
+            throw self::invalid('An id must not be empty, `.` or `..`, since the request would go to another path.');
         }
         if (!$isCall && preg_match('~^https?://[^/?#]~i', $to) !== 1) {
             throw self::invalid('The address of a download must be an http or https URL.');
@@ -75,6 +69,7 @@ final class Transport
         [$status, $received, $content] = [0, [], ''];
         $part = $file === null ? null : dirname($file) . '/.stillframe-' . bin2hex(random_bytes(8));
         $stored = null;
+        $isRead = static fn (int $status): bool => intdiv($status, 100) === 2 || $status === $alsoReads;
         $began = self::now();
         curl_reset($this->curl);
         curl_setopt_array($this->curl, [
@@ -97,14 +92,13 @@ final class Transport
                 }
                 return strlen($line);
             },
-            CURLOPT_WRITEFUNCTION => static function ($_, string $chunk) use (&$status, &$content, &$stored, $part, $limit): int {
-                $isFailure = $status < 200 || $status > 299;
-                if ($part !== null && !$isFailure) {
+            CURLOPT_WRITEFUNCTION => static function ($_, string $chunk) use (&$status, &$content, &$stored, $isRead, $part, $limit): int {
+                if ($part !== null && $isRead($status)) {
                     $stored ??= @fopen($part, 'xb') ?: throw new \RuntimeException("$part cannot be written.");
                     return (int) fwrite($stored, $chunk);
                 }
                 $content .= $chunk;
-                $most = $isFailure ? self::ERROR_LIMIT : $limit;
+                $most = $isRead($status) ? $limit : self::ERROR_LIMIT;
                 // Any other number ends the request.
                 return $most !== null && strlen($content) > $most ? 0 : strlen($chunk);
             },
@@ -114,12 +108,11 @@ final class Transport
         }
         try {
             curl_exec($this->curl);
-            $isOk = $status >= 200 && $status <= 299;
             // An error that is too long is not read to its end.
             if (curl_errno($this->curl) !== 0 && !(curl_errno($this->curl) === CURLE_WRITE_ERROR && $stored === null)) {
                 throw self::now() >= $end ? self::timeout() : new ConnectionFailed('connection_failed', 'The connection failed: ' . curl_error($this->curl), true);
             }
-            if (!$isOk) {
+            if (!$isRead($status)) {
                 throw self::failure($status, $received, $content);
             }
             if ($part !== null && $file !== null) {
@@ -137,7 +130,6 @@ final class Transport
         }
     }
 
-    /** @param array<string, string> $headers */
     private static function failure(int $status, array $headers, string $content): StillframeException
     {
         if ($status >= 300 && $status < 400) {
@@ -151,7 +143,6 @@ final class Transport
         return StillframeException::reported($error, $status, self::retryAfter($headers));
     }
 
-    /** @param array<string, string> $headers */
     public static function unexpected(int $status, string $content, array $headers): UnexpectedResponse
     {
         $excerpt = trim((string) preg_replace('/\s+/', ' ', (string) iconv('UTF-8', 'UTF-8//IGNORE', substr($content, 0, 200))));
@@ -159,7 +150,6 @@ final class Transport
         return new UnexpectedResponse('unexpected_response', $message, in_array($status, self::PASSING, true), $status, retryAfter: self::retryAfter($headers));
     }
 
-    /** @param array<string, string> $headers */
     public static function retryAfter(array $headers): ?float
     {
         $text = $headers['retry-after'] ?? '';
@@ -181,8 +171,6 @@ final class Transport
 
     /** Returns seconds of a clock that nobody sets. */
     public static function now(): float { return hrtime(true) / 1e9; }
-
     public static function invalid(string $message): InvalidRequest { return new InvalidRequest('invalid_request', $message); }
-
     private static function timeout(): CallTimeout { return new CallTimeout('timeout', 'The call has not ended in time.', true); }
 }

@@ -96,7 +96,11 @@ $tests = [
         $once = scripted('cut', [200, [], '{"data":{}}']);
         thrown(ConnectionFailed::class, fn () => client($once)->call('POST', '/v1/watches', []));
         same(['{}'], array_column(requests($once), 'body'));
-        same(['same' => true], client(scripted('cut', [200, [], '{"data":{"same":true}}']))->call('POST', '/v1/compare', ['before' => 'a', 'after' => 'b']));
+        $refused = failure(402, 'quota_exceeded');
+        same(['id' => 'bat_1'], client($again = scripted('cut', [200, [], '{"data":{"id":"bat_1"}}'], $refused))->submitBatch([], 'march'));
+        same(['march', 'march'], array_map(fn ($headers) => $headers['idempotency-key'], array_column(requests($again), 'headers')));
+        same(32, strlen(thrown(LimitExceeded::class, fn () => client(scripted($refused))->compare([]))->idempotencyKey));
+        thrown(ConnectionFailed::class, fn () => client($sent = scripted('cut', [200, [], '{"data":{}}']))->redeliver('job_1', '"dlv_1.1"'));
     },
     'an accepted job is polled until it has ended' => function () {
         $url = scripted(ACCEPTED, [200, [], '{"data":{"id":"job_1"}}'], [200, [], '{"data":{"id":"job_1","result":{"data":{"cdn_url":"http://127.0.0.1/x.png"}}}}']);
@@ -150,6 +154,8 @@ $tests = [
             fn () => $client->capture(['delay' => NAN]),
             fn () => $client->removeJob('..'),
             fn () => $client->job(''),
+            fn () => $client->redeliver('job_1', "a\r\nb: c"),
+            fn () => $client->approveRun('..', '..'),
             fn () => $client->call('POST', Stillframe::path('/v1/watches', '..') . '/run', []),
             fn () => $client->download('file:///etc/passwd'),
             fn () => new Stillframe('ftp://x', 'k'),
@@ -208,8 +214,9 @@ $tests = [
         $content = $client->download($picture['cdn_url']);
         same([400, 300, strlen($content), "\x89PNG"], [$picture['width'], $picture['height'], $picture['bytes'], substr($content, 0, 4)]);
         $id = $picture['job_id'];
-        same(true, $client->call('POST', '/v1/compare', ['before' => $id, 'after' => $id])['same']);
+        same(true, $client->compare(['before' => $id, 'after' => $id])['same']);
         same('completed', $client->job($id)['state']);
+        same(true, in_array($id, array_column(iterator_to_array($client->eachJob(['limit' => 2]), false), 'id'), true));
         same(['id' => $id, 'removed' => true, 'canceled' => false], $client->removeJob($id));
         same(404, thrown(InvalidRequest::class, fn () => $client->job($id))->status);
 
@@ -219,7 +226,8 @@ $tests = [
 
         $receiver = stream_socket_server('tcp://127.0.0.1:' . getenv('TEST_RECEIVER_PORT'));
         $webhook = ['url' => 'http://127.0.0.1:' . getenv('TEST_RECEIVER_PORT') . '/', 'secret' => SECRET];
-        $job = $client->submit(['url' => $site, 'webhook' => $webhook, 'fail_if_content_missing' => ['Goodbye']] + $small);
+        $key = bin2hex(random_bytes(8));
+        $job = $client->submit(['url' => $site, 'webhook' => $webhook, 'fail_if_content_missing' => ['Goodbye']] + $small, idempotencyKey: $key);
         same($job, thrown(CaptureFailed::class, fn () => $client->wait($job))->jobId);
         $connection = stream_socket_accept($receiver, 120);
         $headers = '';
@@ -231,19 +239,32 @@ $tests = [
         $event = Stillframe::verifyWebhook(stream_get_contents($connection, (int) $length[1]), $signature[1], SECRET);
         fwrite($connection, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
         same(['capture.failed', $job, 'render_incomplete'], [$event['event'], $event['job_id'], $event['error']['code']]);
+        same([$job, '"'], [$client->jobByKey($key)['id'], $client->delivery($job)['etag'][0]]);
 
         $link = $client->signLink(['url' => $site, 'hide_selectors' => ['h2', '.a > b']] + $small, getenv('TEST_KEY_ID'), getenv('TEST_SIGNING_SECRET'), 60);
         same("\x89PNG", substr($client->download($link), 0, 4));
 
-        $batch = $client->call('POST', '/v1/batches', ['requests' => [['html' => '<h1>Hello'] + $small]]);
-        while ($batch['state'] !== 'completed') {
-            usleep(100_000);
-            $batch = $client->call('GET', Stillframe::path('/v1/batches', $batch['id']));
-        }
+        $card = ['index.html' => '<h1>{{title}}', 'template.json' => '{"parameters":{"title":{"type":"text"}}}'];
+        same(1, $client->pushTemplate('php-card', $card)['version']);
+        same(true, $client->capture(['template' => 'php-card', 'data' => ['title' => 'Hello']])['bytes'] > 0);
+        same([true, 'php-card'], [in_array('php-card', array_column($client->templates(), 'name'), true), $client->template('php-card@1')['name']]);
+        $client->deleteTemplate('php-card');
+
+        $watch = $client->createWatch(['name' => 'Prices', 'request' => ['url' => $site], 'schedule' => ['cron' => '@daily']])['id'];
+        same(true, $client->changeWatch($watch, ['paused' => true])['paused']);
+        $run = $client->runWatch($watch)['id'];
+        same([$watch, [$run]], [$client->run($watch, $run)['watch_id'], array_column($client->runs($watch)['runs'], 'id')]);
+        same([true, 'Prices'], [in_array($watch, array_column($client->watches(['limit' => 100])['watches'], 'id'), true), $client->watch($watch)['name']]);
+        $client->removeWatch($watch);
+
+        $batch = $client->waitForBatch($client->submitBatch(['requests' => [['html' => '<h1>Hello'] + $small]])['id']);
+        same([1, 1], [$batch['counts']['completed'], count($client->batch($batch['id'], ['limit' => 5])['captures'])]);
         $file = tempnam(sys_get_temp_dir(), 'stillframe-php-');
-        $client->downloadTo(Stillframe::path('/v1/batches', $batch['id']) . '/pictures.zip', $file);
+        $client->batchPicturesTo($batch['id'], $file);
         same('PK', file_get_contents($file, length: 2));
         unlink($file);
+        $client->removeBatch($batch['id']);
+        same(['default', true], [$client->usage()['account'], $client->health()['ready']]);
     },
 ];
 
