@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	mathrand "math/rand"
 	"mime/multipart"
 	"net/http"
@@ -31,7 +30,7 @@ var (
 		"extract save_html upload steps wait_for_function http_credentials captures viewports color_schemes")
 	firstPause      = 500 * time.Millisecond // The tests shorten it.
 	now             = time.Now               // The tests change it.
-	dotSegment      = regexp.MustCompile(`/\.\.?(?:[/?]|$)`)
+	noID            = regexp.MustCompile(`^[^?]*/\.{0,2}(?:[/?]|$)`)
 	printable       = regexp.MustCompile(`^[\x21-\x7e]+$`)
 	signatureHeader = regexp.MustCompile(`^t=([0-9]{1,12}),v1=([0-9a-f]{64})$`)
 )
@@ -81,44 +80,44 @@ func (r CaptureRequest) MarshalJSON() ([]byte, error) {
 	return append(append(body[:len(body)-1], ','), fields[1:]...), nil
 }
 
-// Answer is part of each answer. Raw has all of its fields as JSON, including those that have no field here.
-type Answer struct {
-	Raw json.RawMessage `json:"-"`
-}
-
-func (a *Answer) keep(raw []byte) { a.Raw = raw }
-
-// Picture is a finished capture. Its CDNURL needs no API key.
+// Picture is a finished capture. Its CDNURL needs no API key. Raw has all of its fields.
 type Picture struct {
 	JobID  string `json:"job_id"`
 	CDNURL string `json:"cdn_url"`
-	Format string `json:"format"`
-	Width  int    `json:"width"`
-	Height int    `json:"height"`
-	Bytes  int64  `json:"bytes"`
-	Answer
+	Format string
+	Width  int
+	Height int
+	Bytes  int64
+	Raw    json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON keeps all fields in Raw.
+func (p *Picture) UnmarshalJSON(content []byte) error {
+	type typed Picture
+	p.Raw = bytes.Clone(content)
+	return json.Unmarshal(content, (*typed)(p))
 }
 
 // Job is a capture in any state. It has a result once it has ended.
 type Job struct {
-	ID     string `json:"id"`
-	State  string `json:"state"`
-	Result *struct {
-		Data  json.RawMessage `json:"data"`
-		Error *Error          `json:"error"`
-	} `json:"result"`
+	ID, State string
+	Result    *struct {
+		Data  *Picture
+		Error *Error
+	}
 }
 
 // Capture captures a page and waits for the picture. After ErrTimeout, Wait resumes the call with the JobID of the error.
 func (c *Client) Capture(ctx context.Context, request CaptureRequest) (*Picture, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	picture, wait, err := c.submit(ctx, "/v1/screenshot", &request)
+	picture, header, err := c.submit(ctx, "/v1/screenshot", &request)
 	if err != nil || picture.CDNURL != "" {
 		return picture, err
 	}
 	id := picture.JobID
-	if err = pause(ctx, wait); err == nil {
+	asked, _ := retryAfter(header)
+	if err = pause(ctx, asked); err == nil {
 		picture, err = c.Wait(ctx, id)
 	}
 	return picture, identified(err, id, request.IdempotencyKey)
@@ -130,50 +129,45 @@ func (c *Client) Submit(ctx context.Context, request CaptureRequest) (jobID stri
 	return picture.JobID, err
 }
 
-// submit returns the picture, or only the id of its job and the delay before the first look at it.
-func (c *Client) submit(ctx context.Context, to string, request *CaptureRequest) (*Picture, time.Duration, error) {
-	if request.IdempotencyKey == "" {
-		request.IdempotencyKey = newKey()
-	}
-	call := call{method: "POST", to: to, header: map[string]string{"Idempotency-Key": request.IdempotencyKey}}
+// submit returns the picture, or one that has only the id of its job.
+func (c *Client) submit(ctx context.Context, to string, request *CaptureRequest) (*Picture, http.Header, error) {
+	request.IdempotencyKey = keyOr(request.IdempotencyKey)
 	picture := &Picture{}
-	if err := call.write(request, request.Files); err != nil {
-		return picture, 0, err
-	}
-	header, err := c.data(ctx, call, picture)
-	wait, asked := retryAfter(header)
-	if !asked {
-		wait = 2 * firstPause
-	}
+	header, err := c.send(ctx, call{method: "POST", to: to, key: request.IdempotencyKey, body: request, files: request.Files}, picture)
 	if err == nil && picture.JobID == "" {
-		picture.JobID = header.Get("X-Job-Id")
-		err = picture.check()
+		picture, err = picture.of(header.Get("X-Job-Id"))
 	}
-	return picture, wait, identified(err, picture.JobID, request.IdempotencyKey)
+	return picture, header, identified(err, "", request.IdempotencyKey)
 }
 
 // Wait waits for the picture of a job. If the capture failed, its error is returned.
 func (c *Client) Wait(ctx context.Context, jobID string) (*Picture, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	for wait := 2 * firstPause; ; wait = min(5*time.Second, wait*13/10) {
+	var err error
+	for wait := 2 * firstPause; err == nil; wait = min(5*time.Second, wait*13/10) {
 		var job Job
-		header, err := c.data(ctx, call{method: "GET", to: Path("/v1/jobs", jobID)}, &job)
-		if err == nil && job.Result != nil && job.Result.Error != nil {
-			return nil, job.Result.Error.reported(0, jobID)
-		} else if err == nil && job.Result != nil {
-			picture := &Picture{}
-			_ = json.Unmarshal(job.Result.Data, picture)
-			picture.JobID, picture.Raw = jobID, job.Result.Data
-			return picture, picture.check()
-		} else if err == nil {
+		header, failure := c.send(ctx, call{method: "GET", to: Path("/v1/jobs", jobID)}, &job)
+		if failure != nil {
+			err = failure
+		} else if job.Result == nil {
 			asked, _ := retryAfter(header)
 			err = pause(ctx, max(asked, wait))
-		}
-		if err != nil {
-			return nil, identified(err, jobID, "")
+		} else if job.Result.Error != nil {
+			err = job.Result.Error.reported(0, jobID)
+		} else {
+			return job.Result.Data.of(jobID)
 		}
 	}
+	return nil, identified(err, jobID, "")
+}
+
+func (p *Picture) of(jobID string) (*Picture, error) {
+	if p == nil || p.CDNURL == "" || jobID == "" {
+		return p, &Error{Code: "unexpected_response", Message: "The capture has no `cdn_url`, or no job."}
+	}
+	p.JobID = jobID
+	return p, nil
 }
 
 // Job looks up a job, whatever its state.
@@ -187,14 +181,21 @@ func (c *Client) RemoveJob(ctx context.Context, id string) error {
 	return c.Do(ctx, "DELETE", Path("/v1/jobs", id), nil, nil)
 }
 
-// PDF merges, splits and changes PDFs: those of uploads, of jobs, or at addresses of the server. Nothing is stored. The result is a PDF with
-// its number of pages, or a zip file with several, which has none.
+// Download downloads the file at the CDNURL of a picture. It needs no API key, and sends none. A download that breaks off is repeated.
+func (c *Client) Download(ctx context.Context, address string) (content []byte, err error) {
+	_, err = c.send(ctx, call{method: "GET", to: address}, &content)
+	return content, err
+}
+
+// DownloadTo downloads as Download does, to a file that is replaced only once the download is whole.
+func (c *Client) DownloadTo(ctx context.Context, address, file string) error {
+	_, err := c.send(ctx, call{method: "GET", to: address, file: file}, nil)
+	return err
+}
+
+// PDF merges, splits and changes PDFs, as POST /v1/pdf does, and stores nothing. The result is a PDF, or a zip file, which has no number of pages.
 func (c *Client) PDF(ctx context.Context, request map[string]any, uploads map[string][]byte) (content []byte, pages int, err error) {
-	call := call{method: "POST", to: "/v1/pdf", header: map[string]string{}, isFile: true}
-	if err = call.write(request, uploads); err != nil {
-		return nil, 0, err
-	}
-	content, header, err := c.send(ctx, call)
+	header, err := c.send(ctx, call{method: "POST", to: "/v1/pdf", body: request, files: uploads}, &content)
 	if kind := header.Get("Content-Type"); err == nil && kind != "application/pdf" && kind != "application/zip" {
 		return nil, 0, notOurs(200, content)
 	}
@@ -202,112 +203,61 @@ func (c *Client) PDF(ctx context.Context, request map[string]any, uploads map[st
 	return content, pages, err
 }
 
-// Download downloads the file at the CDNURL of a picture, without the API key, or at a path of the API, such as
-// /v1/batches/ID/pictures.zip, with it. A download that breaks off is repeated.
-func (c *Client) Download(ctx context.Context, address string) ([]byte, error) {
-	content, _, err := c.send(ctx, call{method: "GET", to: address, isFile: true})
-	return content, err
-}
-
-// DownloadTo downloads as Download does, to a file that is replaced only once the download is whole.
-func (c *Client) DownloadTo(ctx context.Context, address, file string) error {
-	_, _, err := c.send(ctx, call{method: "GET", to: address, file: file})
+// Compare compares two pictures: ids of jobs, addresses of pictures, pictures in base64, or capture requests, which are charged as usual.
+// The data of the answer goes into a value of yours, such as a struct with some of its fields; so do those of the following methods.
+func (c *Client) Compare(ctx context.Context, request map[string]any, into any) error {
+	_, err := c.send(ctx, call{method: "POST", to: "/v1/compare", key: keyOr(""), body: request}, into)
 	return err
 }
 
-// Do calls any other endpoint, such as GET /v1/usage, and decodes the data of its answer into a value. The body and the value may be nil. After
-// a lost answer, POST and PATCH requests are repeated only to /v1/compare and /v1/batches, where an idempotency key makes this safe.
+// SubmitBatch submits many captures, all or none, without waiting for them. Without an idempotency key, each call has a new one.
+func (c *Client) SubmitBatch(ctx context.Context, request map[string]any, idempotencyKey string, into any) error {
+	_, err := c.send(ctx, call{method: "POST", to: "/v1/batches", key: keyOr(idempotencyKey), body: request}, into)
+	return err
+}
+
+// WaitForBatch waits for the end of a batch, and reads it with a page of its captures, failed ones first.
+func (c *Client) WaitForBatch(ctx context.Context, id string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	var batch struct{ State string }
+	for wait := time.Duration(0); batch.State != "completed"; wait = 4 * firstPause {
+		err := pause(ctx, wait)
+		if err == nil {
+			err = c.Do(ctx, "GET", Path("/v1/batches", id)+"?limit=1", nil, &batch)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return c.Do(ctx, "GET", Path("/v1/batches", id), nil, into)
+}
+
+// PushTemplate stores the next version of a template. The same files as those of the newest version make no new one.
+func (c *Client) PushTemplate(ctx context.Context, name string, files map[string][]byte, into any) error {
+	_, err := c.send(ctx, call{method: "PUT", to: Path("/v1/templates", name), files: files}, into)
+	return err
+}
+
+// Do calls any endpoint, such as GET /v1/usage. The body and the value for its answer may be nil. A POST is not repeated after a lost answer.
 func (c *Client) Do(ctx context.Context, method, to string, body, into any) error {
-	call := call{method: method, to: to, header: map[string]string{}, once: method == "POST" || method == "PATCH"}
-	if method == "POST" && (to == "/v1/compare" || to == "/v1/batches") {
-		call.once, call.header["Idempotency-Key"] = false, newKey()
-	}
-	if err := call.write(body, nil); err != nil {
-		return err
-	}
-	_, err := c.data(ctx, call, into)
-	return identified(err, "", call.header["Idempotency-Key"])
+	_, err := c.send(ctx, call{method: method, to: to, body: body, once: method == "POST"}, into)
+	return err
 }
 
 // Path escapes an id, and appends it to a path of the API.
 func Path(of, id string) string { return of + "/" + url.PathEscape(id) }
 func isWeb(to *url.URL) bool    { return to.Host != "" && (to.Scheme == "http" || to.Scheme == "https") }
 
-// data sends a call and decodes the data of its answer.
-func (c *Client) data(ctx context.Context, call call, into any) (http.Header, error) {
-	content, header, err := c.send(ctx, call)
-	if err != nil {
-		return nil, err
-	}
-	var answer struct{ Data json.RawMessage }
-	if json.Unmarshal(content, &answer) != nil || !bytes.HasPrefix(answer.Data, []byte("{")) || into != nil && json.Unmarshal(answer.Data, into) != nil {
-		return nil, notOurs(200, content)
-	}
-	if value, is := into.(interface{ keep([]byte) }); is {
-		value.keep(answer.Data)
-	}
-	return header, nil
-}
-
-// identified adds to an error the ids with which the caller can resume the call.
-func identified(err error, jobID, key string) error {
-	if failure, is := err.(*Error); is {
-		failure.IdempotencyKey = key
-		if failure.JobID == "" {
-			failure.JobID = jobID
-		}
-	}
-	return err
-}
-
-func (p *Picture) check() error {
-	if p.CDNURL == "" || p.JobID == "" {
-		return &Error{Code: "unexpected_response", Message: "The capture has no `cdn_url`, or no job."}
-	}
-	return nil
-}
-
-func newKey() string {
-	key := make([]byte, 16)
-	_, _ = rand.Read(key)
-	return hex.EncodeToString(key)
-}
-
-// write makes the body of a call JSON; or, with files, a form.
-func (c *call) write(request any, files map[string][]byte) (err error) {
-	if request == nil {
-		return nil
-	}
-	if c.body, err = json.Marshal(request); err != nil {
-		return invalid("The request cannot be written as JSON: %v", err)
-	}
-	if files == nil {
-		return nil
-	}
-	var buffer bytes.Buffer
-	writer := multipart.NewWriter(&buffer)
-	_ = writer.WriteField("request", string(c.body))
-	for name, content := range files {
-		part, _ := writer.CreateFormFile("files", name)
-		_, _ = part.Write(content)
-	}
-	_ = writer.Close()
-	c.body, c.header["Content-Type"] = buffer.Bytes(), writer.FormDataContentType()
-	return nil
-}
-
 // SignLink makes an address that shows the picture without an API key, for <img src> and Open Graph tags. It makes no request. keyID is the
 // id of the API key that captures are charged to (key_…), and signingSecret what `stillframe keys signing-secret` prints.
 func (c *Client) SignLink(request CaptureRequest, keyID, signingSecret string, expiresIn time.Duration) (string, error) {
 	body, err := json.Marshal(request)
-	if err != nil {
-		return "", invalid("The request cannot be written as JSON: %v", err)
-	}
 	var fields map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber() // Numbers keep the form in which they were written.
-	if err := decoder.Decode(&fields); err != nil || keyID == "" || signingSecret == "" || expiresIn <= 0 {
-		return "", invalid("A link needs the id of a key, a signing secret, and a time that is more than 0.")
+	if errors.Join(err, decoder.Decode(&fields)) != nil || keyID == "" || signingSecret == "" || expiresIn <= 0 {
+		return "", invalid("A link needs fields that JSON can have, the id of a key, a signing secret, and a time that is more than 0.")
 	}
 	for _, name := range noLinkFields {
 		if fields[name] != nil {
@@ -323,27 +273,26 @@ func (c *Client) SignLink(request CaptureRequest, keyID, signingSecret string, e
 }
 
 // flatten adds fields such as viewport.width=800, with repeated names for lists.
-func flatten(values url.Values, prefix string, fields map[string]any) error {
+func flatten(values url.Values, prefix string, fields map[string]any) (err error) {
 	for name, value := range fields {
-		switch value := value.(type) {
-		case nil:
-		case map[string]any:
-			if err := flatten(values, prefix+name+".", value); err != nil {
-				return err
+		name = prefix + name
+		if inner, is := value.(map[string]any); is {
+			err = errors.Join(err, flatten(values, name+".", inner))
+			continue
+		}
+		items, isList := value.([]any)
+		if !isList && value != nil {
+			items = []any{value}
+		}
+		for _, item := range items {
+			switch item.(type) {
+			case map[string]any, []any, nil:
+				return invalid("`%s` is a list of objects, which a link cannot have.", name)
 			}
-		case []any:
-			for _, item := range value {
-				switch item.(type) {
-				case map[string]any, []any, nil:
-					return invalid("`%s` is a list of objects, which a link cannot have.", prefix+name)
-				}
-				values.Add(prefix+name, fmt.Sprint(item))
-			}
-		default:
-			values.Add(prefix+name, fmt.Sprint(value))
+			values.Add(name, fmt.Sprint(item))
 		}
 	}
-	return nil
+	return err
 }
 
 // canonicalQuery returns the signed text: sorted by name (repeated names keep their order), in the encoding of RFC 3986.
@@ -355,31 +304,28 @@ func sign(secret, content string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// WebhookEvent is the body of a webhook request. A batch.completed event has no JobID: read its Raw.
+// WebhookEvent is the body of a webhook request. Those of batches and watches have more fields, in Raw.
 type WebhookEvent struct {
-	Event              string   `json:"event"`
-	JobID              string   `json:"job_id"`
-	DeliveryID         string   `json:"delivery_id"`
-	DeliveryGeneration int      `json:"delivery_generation"`
-	Data               *Picture `json:"data"`
-	Failure            *Error   `json:"error"`
-	Answer
+	Event              string
+	JobID              string `json:"job_id"`
+	DeliveryID         string `json:"delivery_id"`
+	DeliveryGeneration int    `json:"delivery_generation"`
+	Data               *Picture
+	Failure            *Error          `json:"error"`
+	Raw                json.RawMessage `json:"-"`
 }
 
 // VerifyWebhook verifies the signature of a webhook request in constant time, and returns its event. It needs the body exactly as received.
 // A request can be repeated within the tolerance of 5 minutes: recognize it by its DeliveryID and DeliveryGeneration.
 func VerifyWebhook(body []byte, header http.Header, secrets ...string) (*WebhookEvent, error) {
 	match := signatureHeader.FindStringSubmatch(header.Get("X-Service-Signature"))
-	if match == nil {
-		return nil, &Error{Code: "invalid_signature", Message: "The header X-Service-Signature is missing or malformed."}
-	}
 	genuine := false
 	// All secrets are tried, so that the time does not tell which one matches.
 	for _, secret := range secrets {
-		genuine = secret != "" && hmac.Equal([]byte(sign(secret, match[1]+"."+string(body))), []byte(match[2])) || genuine
+		genuine = match != nil && secret != "" && hmac.Equal([]byte(sign(secret, match[1]+"."+string(body))), []byte(match[2])) || genuine
 	}
 	if !genuine {
-		return nil, &Error{Code: "invalid_signature", Message: "The signature does not match the body."}
+		return nil, &Error{Code: "invalid_signature", Message: "The header X-Service-Signature is missing, malformed, or not that of the body."}
 	}
 	seconds, _ := strconv.ParseInt(match[1], 10, 64)
 	if skew := now().Sub(time.Unix(seconds, 0)); skew.Abs() > 5*time.Minute {
@@ -389,7 +335,7 @@ func VerifyWebhook(body []byte, header http.Header, secrets ...string) (*Webhook
 	if err := json.Unmarshal(body, event); err != nil {
 		return nil, &Error{Code: "unexpected_response", Message: "The body is not that of an event: " + err.Error()}
 	}
-	event.keep(body)
+	event.Raw = body
 	return event, nil
 }
 
@@ -397,27 +343,58 @@ func VerifyWebhook(body []byte, header http.Header, secrets ...string) (*Webhook
 type call struct {
 	method string
 	to     string // Path below the address of the server; or, for downloads, an address, which gets no key and may redirect.
-	header map[string]string
-	body   []byte
-	once   bool   // Whether it must not be sent again after a failure that leaves open whether it arrived.
-	file   string // Where a download is stored.
-	isFile bool   // Whether the answer is a file, whose size is not limited.
+	key    string // Idempotency key.
+	body   any
+	files  map[string][]byte // The body becomes a form.
+	once   bool              // Whether it must not be sent again after a failure that leaves open whether it arrived.
+	file   string            // Where a download is stored.
 }
 
-// send sends a request until it succeeds, fails for good, or has been tried MaxRetries + 1 times. A stored file has no content.
-func (c *Client) send(ctx context.Context, call call) (content []byte, header http.Header, err error) {
+// encoded returns the content of a request and its type.
+func (c call) encoded() (content []byte, kind string, err error) {
+	if c.body != nil {
+		if content, err = json.Marshal(c.body); err != nil {
+			return nil, "", invalid("The request cannot be written as JSON: %v", err)
+		}
+	}
+	if c.files == nil {
+		return content, "application/json", nil
+	}
+	var form bytes.Buffer
+	writer := multipart.NewWriter(&form)
+	if c.body != nil {
+		_ = writer.WriteField("request", string(content))
+	}
+	for name, file := range c.files {
+		part, _ := writer.CreateFormFile("files", name)
+		_, _ = part.Write(file)
+	}
+	_ = writer.Close()
+	return form.Bytes(), writer.FormDataContentType(), nil
+}
+
+// send sends a request until it succeeds, fails for good, or has been tried MaxRetries + 1 times. The answer goes to the file of the call, to
+// a *[]byte as it is, or to any other value as its data.
+func (c *Client) send(ctx context.Context, call call, into any) (header http.Header, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
+	defer func() { err = identified(err, "", call.key) }()
+	content, kind, err := call.encoded()
+	if err != nil {
+		return nil, err
+	}
 	for retries := 0; ; retries++ {
-		content, header, err = c.attempt(ctx, call)
+		header, err := c.attempt(ctx, call, content, kind, into)
 		if err == nil {
-			return content, header, nil
+			return header, nil
 		}
 		var failure *Error
 		var file *os.PathError
 		var renamed *os.LinkError
-		if ctx.Err() != nil || errors.As(err, &file) || errors.As(err, &renamed) {
-			return nil, nil, ended(ctx, err)
+		if ctx.Err() != nil {
+			return nil, ended(ctx)
+		} else if errors.As(err, &file) || errors.As(err, &renamed) {
+			return nil, err
 		} else if !errors.As(err, &failure) {
 			failure = &Error{Code: "connection_failed", Message: "The connection failed: " + err.Error(), Retriable: true, cause: err}
 		}
@@ -430,59 +407,79 @@ func (c *Client) send(ctx context.Context, call call) (content []byte, header ht
 		// A failure with a job is that of the capture. If the retry came too late, this failure would be more useful than a timeout.
 		if !failure.Retriable || failure.JobID != "" || call.once && failure.Status != 429 && failure.Status != 503 ||
 			retries >= c.MaxRetries || time.Now().Add(wait).After(end) {
-			return nil, nil, failure
+			return nil, failure
 		}
 		if err := pause(ctx, wait); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 }
 
-func (c *Client) attempt(ctx context.Context, call call) ([]byte, http.Header, error) {
+func (c *Client) attempt(ctx context.Context, call call, content []byte, kind string, into any) (http.Header, error) {
 	client, address, isCall := *c.HTTPClient, call.to, strings.HasPrefix(call.to, "/")
 	if isCall {
-		// Proxies resolve these, so that the request would go to another path.
-		if dotSegment.MatchString(call.to) {
-			return nil, nil, invalid("An id must not be . or ..")
-		}
 		address = c.baseURL + call.to
 		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
-	request, err := http.NewRequestWithContext(ctx, call.method, address, bytes.NewReader(call.body))
+	request, err := http.NewRequestWithContext(ctx, call.method, address, bytes.NewReader(content))
 	if err != nil || !isWeb(request.URL) {
-		return nil, nil, invalid("%.200q is not an http or https address.", address)
+		return nil, invalid("%.200q is not an http or https address.", address)
+	} else if isCall && noID.MatchString(call.to) {
+		return nil, invalid("An id must not be empty, . or .., since the request would go to another path.")
+	} else if call.key != "" && !printable.MatchString(call.key) {
+		return nil, invalid("An idempotency key must be printable ASCII characters without spaces.")
+	} else if isCall {
+		request.Header = http.Header{"Accept": {"application/json"}, "Authorization": {"Bearer " + c.apiKey}, "Content-Type": {kind}}
 	}
-	if isCall {
-		request.Header.Set("Accept", "application/json")
-		request.Header.Set("Authorization", "Bearer "+c.apiKey)
-		request.Header.Set("Content-Type", "application/json")
-	}
-	for name, value := range call.header {
-		request.Header.Set(name, value)
-		if name == "Idempotency-Key" && !printable.MatchString(value) {
-			return nil, nil, invalid("An idempotency key must be printable ASCII characters without spaces.")
-		}
+	if call.key != "" {
+		request.Header.Set("Idempotency-Key", call.key)
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer response.Body.Close()
-	limit := int64(64 << 20) // A page of 100 jobs with inspections has at most about 30 MB.
+	whole, isFile := into.(*[]byte)
 	if response.StatusCode/100 != 2 {
-		return nil, nil, failureOf(response)
+		return nil, failureOf(response)
 	} else if call.file != "" {
-		return nil, response.Header, store(response.Body, call.file)
-	} else if call.isFile {
-		limit = math.MaxInt64
+		return response.Header, store(response.Body, call.file)
+	} else if isFile {
+		*whole, err = io.ReadAll(response.Body)
+		return response.Header, err
 	}
-	content, err := io.ReadAll(io.LimitReader(response.Body, limit))
-	return content, response.Header, err
+	answer, err := io.ReadAll(io.LimitReader(response.Body, 64<<20)) // A page of 100 jobs with inspections has at most about 30 MB.
+	var envelope struct{ Data json.RawMessage }
+	if err == nil && (json.Unmarshal(answer, &envelope) != nil || !bytes.HasPrefix(envelope.Data, []byte("{")) ||
+		into != nil && json.Unmarshal(envelope.Data, into) != nil) {
+		err = notOurs(response.StatusCode, answer)
+	}
+	return response.Header, err
+}
+
+// identified adds to an error the ids with which the caller can resume the call.
+func identified(err error, jobID, key string) error {
+	if failure, is := err.(*Error); is {
+		failure.IdempotencyKey = key
+		if failure.JobID == "" {
+			failure.JobID = jobID
+		}
+	}
+	return err
+}
+
+// keyOr returns the key, or a new one.
+func keyOr(key string) string {
+	random := make([]byte, 16)
+	if _, _ = rand.Read(random); key == "" {
+		return hex.EncodeToString(random)
+	}
+	return key
 }
 
 // store writes a file that has its name once it is whole.
 func store(body io.Reader, file string) error {
-	part := filepath.Join(filepath.Dir(file), ".stillframe-"+newKey())
+	part := filepath.Join(filepath.Dir(file), ".stillframe-"+keyOr(""))
 	written, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
@@ -534,16 +531,12 @@ func pause(ctx context.Context, wait time.Duration) error {
 	case <-time.After(wait):
 		return nil
 	case <-ctx.Done():
-		return ended(ctx, nil)
+		return ended(ctx)
 	}
 }
 
-// ended returns the error of a call whose context has ended, or else another error.
-func ended(ctx context.Context, other error) error {
-	switch ctx.Err() {
-	case nil:
-		return other
-	case context.Canceled:
+func ended(ctx context.Context) error {
+	if ctx.Err() == context.Canceled {
 		return &Error{Code: "canceled", Message: "The call was canceled.", cause: ctx.Err()}
 	}
 	return &Error{Code: "timeout", Message: "The call has not ended in time.", Retriable: true, cause: ctx.Err()}
@@ -562,8 +555,7 @@ var (
 	kinds                 = map[string]error{
 		"invalid_request": ErrInvalidRequest, "unsupported_option": ErrInvalidRequest, "idempotency_conflict": ErrInvalidRequest,
 		"unauthorized": ErrNotAllowed, "forbidden": ErrNotAllowed, "quota_exceeded": ErrLimitExceeded, "rate_limited": ErrLimitExceeded,
-		"connection_failed": ErrConnectionFailed, "timeout": ErrTimeout, "unexpected_response": ErrUnexpectedResponse,
-		"invalid_signature": ErrInvalidSignature,
+		"connection_failed": ErrConnectionFailed, "timeout": ErrTimeout, "unexpected_response": ErrUnexpectedResponse, "invalid_signature": ErrInvalidSignature,
 	}
 )
 

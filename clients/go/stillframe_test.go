@@ -134,11 +134,13 @@ func TestRetriesEnd(t *testing.T) {
 	if err := client.Do(ctx, "POST", "/v1/watches", map[string]any{}, nil); !errors.Is(err, ErrConnectionFailed) || len(*requests) != 1 {
 		t.Error(err, len(*requests))
 	}
-	client, requests = standIn(t, cut, data(`{"same":true}`))
-	var difference struct{ Same bool }
-	err = client.Do(ctx, "POST", "/v1/compare", map[string]any{"before": "job_1", "after": "job_2"}, &difference)
-	if err != nil || !difference.Same || (*requests)[1].Header.Get("Idempotency-Key") == "" {
-		t.Error(err, difference)
+	client, requests = standIn(t, cut, data(`{"id":"bat_1"}`), failure(402, "quota_exceeded", false, "{}"))
+	var batch struct{ ID string }
+	if err := client.SubmitBatch(ctx, map[string]any{}, "march", &batch); err != nil || batch.ID != "bat_1" || (*requests)[1].Header.Get("Idempotency-Key") != "march" {
+		t.Error(err, batch)
+	}
+	if err := client.Compare(ctx, map[string]any{}, nil); !errors.As(err, &failed) || failed.IdempotencyKey == "" {
+		t.Error(err)
 	}
 }
 
@@ -225,7 +227,7 @@ func TestArgumentsThatAllowNoCallAreRefusedBeforeIt(t *testing.T) {
 	}
 	_, downloading := client.Download(ctx, "file:///etc/passwd")
 	for at, err := range []error{with(nil, "a\nb"), with(map[string]any{"delay": func() {}}, ""), client.RemoveJob(ctx, ".."), downloading,
-		client.Do(ctx, "POST", Path("/v1/watches", "..")+"/run", nil, nil)} {
+		client.Do(ctx, "POST", Path("/v1/watches", "..")+"/run", nil, nil), client.RemoveJob(ctx, ""), client.WaitForBatch(ctx, "", nil)} {
 		if !errors.Is(err, ErrInvalidRequest) || len(*requests) != 0 {
 			t.Error(at, err)
 		}
@@ -327,7 +329,7 @@ func TestTheServer(t *testing.T) {
 		t.Error(picture, len(content))
 	}
 	var difference struct{ Same bool }
-	check(client.Do(ctx, "POST", "/v1/compare", map[string]any{"before": picture.JobID, "after": picture.JobID}, &difference))
+	check(client.Compare(ctx, map[string]any{"before": picture.JobID, "after": picture.JobID}, &difference))
 	job, err := client.Job(ctx, picture.JobID)
 	if check(err); !difference.Same || job.State != "completed" {
 		t.Error(difference, job)
@@ -380,11 +382,35 @@ func TestTheServer(t *testing.T) {
 		t.Error(link)
 	}
 
-	var batch struct{ ID, State string }
-	check(client.Do(ctx, "POST", "/v1/batches", map[string]any{"requests": []CaptureRequest{{HTML: "<h1>Hello", Fields: small}}}, &batch))
-	for batch.State != "completed" {
-		check(client.Do(ctx, "GET", Path("/v1/batches", batch.ID), nil, &batch))
-		time.Sleep(100 * time.Millisecond)
+	var pushed, watch, run struct {
+		ID, Name string
+		Version  int
+		WatchID  string `json:"watch_id"`
+	}
+	card := map[string][]byte{"index.html": []byte("<h1>{{title}}"), "template.json": []byte(`{"parameters":{"title":{"type":"text"}}}`)}
+	check(client.PushTemplate(ctx, "go-card", card, &pushed))
+	drawn, err := client.Capture(ctx, CaptureRequest{Template: "go-card", Fields: map[string]any{"data": map[string]any{"title": "Hello"}}})
+	if check(err); pushed.Version != 1 || drawn.CDNURL == "" {
+		t.Error(pushed, drawn)
+	}
+	check(client.Do(ctx, "DELETE", Path("/v1/templates", "go-card"), nil, nil))
+
+	schedule := map[string]any{"name": "Prices", "request": CaptureRequest{URL: site}, "schedule": map[string]any{"cron": "@daily"}}
+	check(client.Do(ctx, "POST", "/v1/watches", schedule, &watch))
+	check(client.Do(ctx, "POST", Path("/v1/watches", watch.ID)+"/run", struct{}{}, &run))
+	if run.WatchID != watch.ID {
+		t.Error(watch, run)
+	}
+	check(client.Do(ctx, "DELETE", Path("/v1/watches", watch.ID), nil, nil))
+
+	var batch struct {
+		ID, State string
+		Captures  []Job
+	}
+	check(client.SubmitBatch(ctx, map[string]any{"requests": []CaptureRequest{{HTML: "<h1>Hello", Fields: small}}}, "", &batch))
+	check(client.WaitForBatch(ctx, batch.ID, &batch))
+	if batch.State != "completed" || len(batch.Captures) != 1 || batch.Captures[0].Result.Data.Width != 400 {
+		t.Error(batch)
 	}
 	file := filepath.Join(t.TempDir(), "x.zip")
 	check(client.DownloadTo(ctx, Path("/v1/batches", batch.ID)+"/pictures.zip", file))
