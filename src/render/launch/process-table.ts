@@ -79,6 +79,8 @@ export interface BrowserProcess extends ProcessEntry {
 export class BrowserProcesses {
   #others = new Set<number>();
   #forgottenAt = 0;
+  /** The processes of the last list by pid. */
+  #known = new Map<number, BrowserProcess>();
   /** The processes at the last update that several pages use, and all those that no page works without. */
   #shared: BrowserProcess[] = [];
 
@@ -93,9 +95,18 @@ export class BrowserProcesses {
     }
     const entries = allPids().flatMap((pid) => (this.#others.has(pid) ? [] : (readProcess(pid) ?? [])));
     for (const { pid, group } of entries) if (group !== this.browserPid) this.#others.add(pid);
-    return entries
+    const processes = entries
       .filter(({ group }) => group === this.browserPid)
-      .map((entry) => ({ ...entry, role: roleOf(entry.pid) }));
+      .map((entry) => ({ ...entry, role: this.#roleOf(entry) }));
+    this.#known = new Map(processes.map((entry) => [entry.pid, entry]));
+    return processes;
+  }
+
+  /** A process keeps its role, but a new one has at first that of the process which it comes from: the browser or a zygote. */
+  #roleOf({ pid, startTime, state }: ProcessEntry): string {
+    const known = this.#known.get(pid);
+    const isNew = known?.startTime !== startTime || (pid !== this.browserPid && /^(browser|zygote)$/.test(known.role));
+    return isNew || ENDED.includes(state) ? roleOf(pid) : known.role;
   }
 
   /**

@@ -1,7 +1,10 @@
+import { freemem } from 'node:os';
 import type { Log } from '../../log.js';
 import { type BrowserProcess, memoryOf } from '../launch/process-table.js';
 
 const CHECK_EVERY_MS = 200;
+/** The processes of all browsers are read this often, and earlier once the machine has lost half of the memory that was left. */
+const READ_EVERY_MS = 1_000;
 const MiB = 1024 ** 2;
 /** A smaller process is not the cause of scarce memory. */
 const LARGE_BYTES = 256 * MiB;
@@ -31,6 +34,8 @@ interface MemoryGuardOptions {
 export class MemoryGuard implements Disposable {
   readonly #timer: NodeJS.Timeout;
   readonly #processMaxBytes: number;
+  /** The bytes that the processes could still take when they were last read, the machine's free memory then, and when that was. */
+  #last = { left: 0, free: 0, at: 0 };
   /** The last process that was ended. It may take a while to exit. */
   #endedPid = 0;
 
@@ -45,9 +50,14 @@ export class MemoryGuard implements Disposable {
 
   #check(): void {
     const { memoryBytes, log } = this.options;
+    const [now, free] = [performance.now(), freemem()];
+    const { left, at, free: before } = this.#last;
+    if (now - at < READ_EVERY_MS && before - free < left / 2) return;
     const used = this.options.browsers().flatMap(usageOf);
     const totalBytes = process.memoryUsage.rss() + used.reduce((sum, { countedBytes }) => sum + countedBytes, 0);
     const [largest] = used.sort((a, b) => b.bytes - a.bytes);
+    const mostBytes = largest?.bytes ?? 0;
+    this.#last = { left: Math.min(memoryBytes - totalBytes, this.#processMaxBytes - mostBytes), free, at: now };
     if (largest === undefined || largest.entry.pid === this.#endedPid) return;
     const isScarce = totalBytes > memoryBytes && largest.bytes > LARGE_BYTES;
     if (!isScarce && largest.bytes <= this.#processMaxBytes) return;
