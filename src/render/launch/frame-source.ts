@@ -6,9 +6,11 @@ export const WANT_FRAMES = 'stillframeWantsFrames';
 
 /** The pace of an ordinary screen. */
 const PACE_MS = 1_000 / 60;
+/** The time after a frame that our program wanted within which no other is needed, since it wants the next one as well. */
+const WANTED_PACE_MS = 100;
 /** A screenshot ends after a few frames. Further ones are needed only if the page has changed meanwhile. */
-const SHOT_FRAMES = 3;
-const SHOT_PACE_MS = 4;
+const SHOT_FRAMES = 4;
+const SHOT_PACE_MS = 33;
 /** The time limit for the frame in flight once no more are sent. */
 const LAST_FRAME_MAX_MS = 100;
 /** A frame that has not ended after as many of these, while the page has answered each time, never will. */
@@ -94,12 +96,13 @@ export class FrameSource {
     this.#isDrawing = true;
     while (this.#isPaced || this.#shots > 0) {
       const began = performance.now();
+      const isWanted = this.#owed > 0;
       this.#owed -= 1;
       // The page may have been closed, or have crashed.
       this.#frame = this.page.send('HeadlessExperimental.beginFrame').catch(() => {});
       await this.#frameEnds();
       this.#owed = Math.max(0, this.#owed);
-      const pace = this.#shots > 0 ? SHOT_PACE_MS : PACE_MS;
+      const pace = this.#shots > 0 ? SHOT_PACE_MS : isWanted ? WANTED_PACE_MS : PACE_MS;
       if (this.#owed === 0) await this.#sleep(pace - (performance.now() - began));
     }
     this.#isDrawing = false;

@@ -79,6 +79,21 @@ it('gives the frames that the program wants at once, and the others at the pace 
   void frames.stop();
 });
 
+it('gives no other frames for a while to a page whose program wants them', async () => {
+  const { page, frames } = aPage();
+  frames.start();
+  await page.answer(FRAME);
+  page.want('1');
+  await page.answer(FRAME);
+  await vi.advanceTimersByTimeAsync(90);
+  expect(page.frames).toBe(2);
+  await vi.advanceTimersByTimeAsync(20);
+  await page.answer(FRAME);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(page.frames).toBe(4);
+  void frames.stop();
+});
+
 it.each(['', 'many', '-3', 'Infinity', '1e9'])('bounds what a page claims to want (%j)', async (count) => {
   const { page, frames } = aPage();
   frames.start();
@@ -97,7 +112,7 @@ it('gives frames to a screenshot of a page that gets no others, until it ends', 
   const shot = frames.session.send('Page.captureScreenshot', {});
   for (let frame = 0; frame < 8; frame++) {
     await page.answer(FRAME);
-    await vi.advanceTimersByTimeAsync(4);
+    await vi.advanceTimersByTimeAsync(33);
   }
   await page.answer('Page.captureScreenshot');
   expect(await shot).toEqual({ method: 'Page.captureScreenshot' });
