@@ -2,15 +2,26 @@
  * Tests the first steps of a new user, on every way that is named: gets the program, starts it, creates a key, takes a picture, stops it, and
  * looks for what stayed behind in the temporary directory.
  *
- * Usage: node scripts/first-hour.mjs [--from WAYS] [--browsers NAMES] [NODE:NPM …]   e.g. 20:10 22:11 24:12 (majors of npm's packages)
+ * Usage: node scripts/first-hour.mjs [--from WAYS] [--browsers NAMES] [--built] [NODE:NPM …]   e.g. 20:10 22:11 24:12 (majors of npm's packages)
  *   --from       registry (default): `npm install stillframe`, from a registry on loopback; tarball: the packed file is installed;
  *                npx: `npx --package=FILE stillframe` in an empty directory; clone: `npm start` in a new clone, before and after tests
  *   --browsers   any (default): the one that the program chooses; shell, chromium: those of the system; none: the machine has none, so that
  *                the program installs one (as root, in a mount namespace without the system's browsers)
+ *   --built      packs what `npm run build` has built, and offers Node 20 the SQLite driver of this clone for download, so that neither
+ *                is made again
  * Without pairs: with the Node and npm that run it. Prints a line for each combination; exit code 1 when one fails.
  */
 import { execFile, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -45,7 +56,11 @@ const WAYS = { registry: fromRegistry, tarball: fromTarball, npx: fromNpx, clone
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { from: { type: 'string', default: 'registry' }, browsers: { type: 'string', default: 'any' } },
+  options: {
+    from: { type: 'string', default: 'registry' },
+    browsers: { type: 'string', default: 'any' },
+    built: { type: 'boolean', default: false },
+  },
 });
 const execute = promisify(execFile);
 const run = (command, args, options) =>
@@ -53,7 +68,8 @@ const run = (command, args, options) =>
 const work = mkdtempSync(join(tmpdir(), 'first-hour-'));
 let failed = false;
 try {
-  const tarball = values.from === 'clone' ? null : await pack();
+  const tarball = values.from === 'clone' ? null : await (values.built ? packBuilt() : pack());
+  if (values.built) await offerDriver();
   for (const pair of positionals.length === 0 ? [null] : positionals) {
     const path = pair === null ? process.env.PATH : `${await tools(pair)}${delimiter}${process.env.PATH}`;
     await Promise.all(values.from.split(',').map((way) => tryWay(way, { pair, path, tarball })));
@@ -63,9 +79,30 @@ try {
 }
 process.exitCode = failed ? 1 : 0;
 
-async function pack() {
-  await run('npm', ['pack', '--pack-destination', work], { cwd: ROOT });
+async function pack(...options) {
+  await run('npm', ['pack', '--pack-destination', work, ...options], { cwd: ROOT });
   return join(work, readdirSync(work).find((name) => name.endsWith('.tgz')) ?? '');
+}
+
+async function packBuilt() {
+  await run('node', ['scripts/package-manifest.mjs'], { cwd: ROOT });
+  try {
+    return await pack('--ignore-scripts');
+  } finally {
+    await run('node', ['scripts/package-manifest.mjs', '--restore'], { cwd: ROOT });
+  }
+}
+
+/** prebuild-install looks for a driver in the directory that this variable names before it downloads one. */
+async function offerDriver() {
+  const driver = join(ROOT, 'node_modules/better-sqlite3-node20');
+  const binary = 'build/Release/better_sqlite3.node';
+  if (!existsSync(join(driver, binary))) return;
+  const { version } = JSON.parse(readFileSync(join(driver, 'package.json'), 'utf8'));
+  const offered = emptyDir('drivers');
+  const name = `better-sqlite3-v${version}-node-v${process.versions.modules}-${process.platform}-${process.arch}.tar.gz`;
+  await run('tar', ['-czf', join(offered, name), '-C', driver, binary]);
+  process.env.npm_config_better_sqlite3_local_prebuilds = offered;
 }
 
 /** The directories of a Node and an npm of these majors, for PATH. */

@@ -1,1 +1,2 @@
 export function ensureClientTypes(): void;
+export function ensureDeclarations(): void;

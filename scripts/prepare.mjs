@@ -1,7 +1,7 @@
 /** Prepares a clone for the program or its tests. Each step does nothing if its result is up to date. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runWithProgress } from './run-with-progress.mjs';
 
@@ -9,6 +9,9 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** npm writes it last, at the end of an installation that succeeded. */
 const INSTALLED = join(ROOT, 'node_modules', '.package-lock.json');
 const LOCK = join(ROOT, 'package-lock.json');
+const DRIVER = join(ROOT, 'node_modules', 'better-sqlite3-node20');
+const BINARY = join('build', 'Release', 'better_sqlite3.node');
+const TSUP = join(ROOT, 'node_modules', 'tsup', 'dist', 'cli-default.js');
 const BUILT = ['dist/main.js', 'dist/client/client.js'].map((name) => join(ROOT, name));
 /** The types of the clients are made from the schemas of the API. */
 const CLIENT_TYPES = ['src/client/wire.ts', 'clients/python/src/stillframe/wire.py'].map((name) => join(ROOT, name));
@@ -23,28 +26,32 @@ const BUILT_FROM = ['docs', 'src', 'scripts', 'package.json', 'tsup.config.ts'];
 
 /** Installs the locked dependencies, dev ones included: a clone builds itself. */
 export async function ensureInstalled() {
-  if (existsSync(INSTALLED) && statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs) return;
-  say(
-    `Installing dependencies (${compiles() ? 'one to five minutes, once, since Node 20 compiles an SQLite driver; Node 22 and newer do not' : 'about a minute, once'}) …`,
-  );
-  const args = ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error'];
-  const { status, output } = await runWithProgress(
-    'npm',
-    [...args, compiles() ? '--foreground-scripts' : '--ignore-scripts'],
-    {
-      cwd: ROOT,
-      env: { ...process.env, ...headersAtHand() },
-      what: 'Installing dependencies',
-    },
-  );
-  if (status === 0) return;
-  say(`${output}\n\`npm ci\` failed (${status}). Its own words are above.`);
-  process.exit(1);
+  await ensurePackages();
+  await ensureDriver();
 }
 
-/** Only the SQLite driver for Node 20 needs its install script: newer Nodes load another, and would compile this one for nothing. */
-function compiles() {
-  return Number.parseInt(process.versions.node, 10) < 22;
+/** Of the packages, only the SQLite driver for Node 20 needs its install script, which `ensureDriver` runs. */
+export async function ensurePackages() {
+  if (existsSync(INSTALLED) && statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs) return;
+  say('Installing dependencies (about a minute, once) …');
+  const args = ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error', '--ignore-scripts'];
+  await runNpm(args, 'Installing dependencies');
+}
+
+/** Newer Nodes load a driver that has prebuilt binaries. */
+export async function ensureDriver() {
+  if (Number.parseInt(process.versions.node, 10) >= 22 || !existsSync(DRIVER) || existsSync(join(DRIVER, BINARY)))
+    return;
+  say('Installing the SQLite driver for Node 20 (one to five minutes, once, where it is compiled) …');
+  await runNpm(['rebuild', basename(DRIVER), '--foreground-scripts'], 'Installing the SQLite driver');
+}
+
+async function runNpm(args, what) {
+  const env = { ...process.env, ...headersAtHand() };
+  const { status, output } = await runWithProgress('npm', args, { cwd: ROOT, env, what });
+  if (status === 0) return;
+  say(`${output}\n\`npm ${args[0]}\` failed (${status}). Its own words are above.`);
+  process.exit(1);
 }
 
 /** Where no prebuilt SQLite can be downloaded it is compiled: against the headers that came with this Node, when they did. */
@@ -61,7 +68,14 @@ export async function ensureBuilt() {
   // `npm run dev` builds the program without the client.
   if (BUILT.every((file) => existsSync(file) && statSync(file).mtimeMs >= changedAt)) return;
   say('Building …');
-  run(process.execPath, [join(ROOT, 'node_modules', 'tsup', 'dist', 'cli-default.js'), '--silent']);
+  run(process.execPath, [TSUP, '--silent']);
+}
+
+/** Builds the declarations of the library, which only the package needs, if they are missing or older than their sources. */
+export function ensureDeclarations() {
+  const file = join(ROOT, 'dist/stillframe.d.ts');
+  if (existsSync(file) && statSync(file).mtimeMs >= newest(BUILT_FROM)) return;
+  run(process.execPath, [TSUP, '--silent', '--config', 'scripts/types.config.ts']);
 }
 
 /** Writes the types of the clients if they are missing or older than the schemas that they are made from. */

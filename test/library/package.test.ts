@@ -5,12 +5,12 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ensureDeclarations } from '../../scripts/prepare.mjs';
 import { captured, startStandIn } from '../client/stand-in.js';
 import { TYPES_OF_NODE, typeProblems } from '../fixtures/type-problems.js';
 import { ANY_BROWSER, rememberBrowsers } from '../render/install/any-browser.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const TSUP = join(ROOT, 'node_modules/tsup/dist/cli-default.js');
 /** All of the package but its bundled dependencies, of which the declarations and the client need none. */
 const PACKED = ['package.json', 'README.md', 'LICENSE', 'dist'];
 const DECLARATIONS = 'dist/stillframe.d.ts';
@@ -22,13 +22,10 @@ const installed = join(project, 'node_modules/stillframe');
 let tarball = '';
 
 beforeAll(() => {
+  ensureDeclarations();
   const source = join(dir, 'source');
   mkdirSync(source);
   for (const name of PACKED) cpSync(join(ROOT, name), join(source, name), { recursive: true });
-  rmSync(join(source, DECLARATIONS), { force: true });
-  // `npm run build` makes them, and the build that precedes the tests does not.
-  const build = [TSUP, '--silent', '--config', 'scripts/types.config.ts', '--out-dir', join(source, 'dist')];
-  execFileSync(process.execPath, build, { cwd: ROOT });
   const printed = execFileSync('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', dir], {
     cwd: source,
     encoding: 'utf8',
