@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { builtModulesForVite } from './scripts/built-modules.mjs';
 import { ensureClientTypes } from './scripts/prepare.mjs';
 import { existing, testProjects } from './scripts/test-projects.js';
+import TrialsFirst from './scripts/trials-first.js';
 
 /** Tests of the store that hold for each engine. */
 const STORE = [
@@ -39,6 +40,7 @@ export default defineConfig({
     maxWorkers: 2,
     // Of the tests of one file that wait at once: captures of more than four pages at once miss their times on two cores.
     maxConcurrency: 2,
+    sequence: { sequencer: TrialsFirst },
     reporters: ['default', './scripts/retries-reporter.ts'],
     projects: [
       {
@@ -64,7 +66,8 @@ export default defineConfig({
           include: [...existing(STORE), 'test/cluster/*.test.ts'],
           env: { STILLFRAME_TEST_ENGINE: 'postgres' },
           globalSetup: 'test/fixtures/postgres-setup.ts',
-          sequence: { groupOrder: 3 },
+          // The tests that start no trial fill the time in which the last trials run.
+          sequence: { groupOrder: 2 },
         },
       },
     ],

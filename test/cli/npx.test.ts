@@ -57,15 +57,19 @@ it('a signal to all processes of npx drains the server once', async () => {
   expect(said.filter((line) => line.includes('draining'))).toHaveLength(1);
 });
 
-it.each([
-  ['in the background of a shell', {}],
-  ['in the background of an npm script', { npm_lifecycle_script: 'nohup stillframe serve &' }],
-  ['by another program of an npm script', { npm_lifecycle_script: 'node start-servers.mjs' }],
-])('a server that was started %s outlives its parent', async (_how, env) => {
-  const { child, url, said } = await startBy('sh', ['-c', 'node dist/main.js serve & wait'], env);
-  child.kill('SIGKILL');
-  await once(child, 'exit');
+it('a server that was started in the background of a shell or an npm script, or by another program of one, outlives its parent', async () => {
+  const parents = await Promise.all(
+    [{}, { npm_lifecycle_script: 'nohup stillframe serve &' }, { npm_lifecycle_script: 'node start-servers.mjs' }].map(
+      (env) => startBy('sh', ['-c', 'node dist/main.js serve & wait'], env),
+    ),
+  );
+  for (const { child } of parents) {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
   await pause(NOTICED_MS);
-  expect((await fetch(`${url}/livez`)).status).toBe(200);
-  expect(said.join('\n')).not.toContain('draining');
+  for (const { url, said } of parents) {
+    expect((await fetch(`${url}/livez`)).status).toBe(200);
+    expect(said.join('\n')).not.toContain('draining');
+  }
 });

@@ -91,7 +91,7 @@ test('one server accepts the request, another one captures, and the first one an
 });
 
 test('requests are answered with 503 while the database is unavailable, and finished captures are stored afterwards', async () => {
-  await using server = await startPostgres();
+  await using server = await startPostgres({ fsync: 'off' });
   await using fresh = await aCluster(server.adminUrl);
   const { url, firstKey } = await fresh.start({ STILLFRAME_SYNC_WAIT_MS: '120000' }).ready;
   const key = firstKey ?? '';

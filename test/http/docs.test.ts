@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import axe from 'axe-core';
 import { describe, expect, it } from 'vitest';
 import { describeInterface } from '../../scripts/openapi.js';
 import { ERROR_CODES, ERROR_TABLE } from '../../src/contract/capture-error.js';
@@ -8,7 +7,9 @@ import { OWN_META_NAMES } from '../../src/contract/request-fields.js';
 import { API } from '../../src/http/app.js';
 import { ERROR_REFERENCE } from '../../src/http/docs/error-reference.js';
 import { packageVersion } from '../../src/package-files.js';
+import { ofFile } from '../fixtures/of-file.js';
 import { launchAnyBrowser, QUIET_FLAGS } from '../render/install/any-browser.js';
+import { expectAccessible } from './accessibility.js';
 import { ask, fakeServices, serveApp } from './fake-services.js';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -27,6 +28,11 @@ const document = describeInterface(API, '1.2.3', 'http://shots.example') as Json
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
+
+const [served, browser] = await Promise.all([
+  ofFile(serveApp(fakeServices())),
+  ofFile(launchAnyBrowser({ args: QUIET_FLAGS })),
+]);
 
 /** The pages below /docs/; `start` is the page at /docs. */
 const files = readdirSync('docs').flatMap((file) => (file.endsWith('.md') ? [file.replace('.md', '')] : []));
@@ -109,7 +115,6 @@ describe('the documentation', () => {
   });
 
   it('follows the page at /, which describes what runs there, with the first command and links', async () => {
-    await using served = await serveApp(fakeServices());
     const page = await (await fetch(served.url)).text();
     expect(page).toContain('This is a stillframe server');
     expect(page).toContain('curl http://shots.example/v1/screenshot');
@@ -138,39 +143,33 @@ describe('the documentation', () => {
   });
 
   it('draws the endpoints in a browser without an outside request or a refused script, and fits narrow and wide windows', async () => {
-    await using served = await serveApp(fakeServices());
-    const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
-    try {
-      const page = await browser.newPage();
-      const asked: string[] = [];
-      const complaints: string[] = [];
-      page.on('request', (request) => asked.push(request.url()));
-      page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
-      page.on('pageerror', (error) => complaints.push(error.message));
-      await page.goto(`${served.url}/docs/reference`);
-      await page.waitForSelector('#operations-captures-submitScreenshot');
-      await page.click('#operations-captures-submitScreenshot .opblock-summary-control');
-      await page.waitForSelector('#operations-captures-submitScreenshot .responses-wrapper');
-      expect(await page.locator('.opblock').count()).toBeGreaterThanOrEqual(8);
-      expect(await page.locator('.errors-wrapper').count()).toBe(0);
-      expect(asked.filter((address) => !address.startsWith(served.url) && !address.startsWith('data:'))).toEqual([]);
-      expect(complaints).toEqual([]);
-      for (const width of [1280, 768, 375]) {
-        await page.setViewportSize({ width, height: 900 });
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-      }
-      for (const path of [
-        '/docs',
-        '/',
-        '/docs/errors',
-        '/docs/search?q=capture',
-        ...names.map((name) => `/docs/${name}`),
-      ]) {
-        await page.goto(served.url + path);
-        expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(375);
-      }
-    } finally {
-      await browser.close();
+    await using page = await browser.newPage();
+    const asked: string[] = [];
+    const complaints: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await page.goto(`${served.url}/docs/reference`);
+    await page.waitForSelector('#operations-captures-submitScreenshot');
+    await page.click('#operations-captures-submitScreenshot .opblock-summary-control');
+    await page.waitForSelector('#operations-captures-submitScreenshot .responses-wrapper');
+    expect(await page.locator('.opblock').count()).toBeGreaterThanOrEqual(8);
+    expect(await page.locator('.errors-wrapper').count()).toBe(0);
+    expect(asked.filter((address) => !address.startsWith(served.url) && !address.startsWith('data:'))).toEqual([]);
+    expect(complaints).toEqual([]);
+    for (const width of [1280, 768, 375]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    }
+    for (const path of [
+      '/docs',
+      '/',
+      '/docs/errors',
+      '/docs/search?q=capture',
+      ...names.map((name) => `/docs/${name}`),
+    ]) {
+      await page.goto(served.url + path);
+      expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(375);
     }
   });
 });
@@ -192,7 +191,6 @@ describe('the pages of docs/', () => {
   });
 
   it('lead to pages and sections that there are', async () => {
-    await using served = await serveApp(fakeServices());
     const read = async (url: URL) => {
       const answer = await fetch(url);
       expect(answer.status, url.href).toBe(200);
@@ -241,68 +239,40 @@ describe('the pages of docs/', () => {
 
 describe('a page in a browser', () => {
   it('shows what a search has found, in rows whose names are in one piece, with the text before the contents on a phone', async () => {
-    await using served = await serveApp(fakeServices());
-    const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
-    try {
-      const page = await browser.newPage({ permissions: ['clipboard-read', 'clipboard-write'] });
-      await page.goto(`${served.url}/docs`);
-      await page.keyboard.press('/');
-      await page.keyboard.type('prefer css page size');
-      await page.keyboard.press('Enter');
-      await page.click('.found a');
-      const row = page.locator('tr:target');
-      expect(await row.locator('th code').textContent()).toBe('pdf.prefer_css_page_size');
-      expect(await page.evaluate("document.querySelector('tr:target').getBoundingClientRect().top")).toBeLessThan(200);
-      const background = (at: string) => page.locator(at).evaluate((cell) => getComputedStyle(cell).backgroundColor);
-      expect(await background('tr:target td:last-child')).not.toBe(
-        await background('tr:not(:target) td:last-child >> nth=0'),
-      );
-      const broken = `[...document.querySelectorAll('.prose tbody th code')].filter((name) => name.getClientRects().length > 1).length`;
-      for (const width of [1280, 768, 390]) {
-        await page.setViewportSize({ width, height: 844 });
-        expect(await page.evaluate(broken), String(width)).toBe(0);
-      }
-      const tops = await page.evaluate(
-        "['.prose', '#contents'].map((each) => document.querySelector(each).getBoundingClientRect().top)",
-      );
-      expect((tops as number[])[0]).toBeLessThan((tops as number[])[1] ?? 0);
-      await page.goto(`${served.url}/docs`);
-      await page.click('.prose pre button >> nth=0');
-      await expect.poll(() => page.locator('.prose pre button').first().textContent()).toBe('Copied');
-      expect(await page.evaluate('navigator.clipboard.readText()')).toBe('npx stillframe');
-    } finally {
-      await browser.close();
+    await using page = await browser.newPage({ permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.goto(`${served.url}/docs`);
+    await page.keyboard.press('/');
+    await page.keyboard.type('prefer css page size');
+    await page.keyboard.press('Enter');
+    await page.click('.found a');
+    const row = page.locator('tr:target');
+    expect(await row.locator('th code').textContent()).toBe('pdf.prefer_css_page_size');
+    expect(await page.evaluate("document.querySelector('tr:target').getBoundingClientRect().top")).toBeLessThan(200);
+    const background = (at: string) => page.locator(at).evaluate((cell) => getComputedStyle(cell).backgroundColor);
+    expect(await background('tr:target td:last-child')).not.toBe(
+      await background('tr:not(:target) td:last-child >> nth=0'),
+    );
+    const broken = `[...document.querySelectorAll('.prose tbody th code')].filter((name) => name.getClientRects().length > 1).length`;
+    for (const width of [1280, 768, 390]) {
+      await page.setViewportSize({ width, height: 844 });
+      expect(await page.evaluate(broken), String(width)).toBe(0);
     }
+    const tops = await page.evaluate(
+      "['.prose', '#contents'].map((each) => document.querySelector(each).getBoundingClientRect().top)",
+    );
+    expect((tops as number[])[0]).toBeLessThan((tops as number[])[1] ?? 0);
+    await page.goto(`${served.url}/docs`);
+    await page.click('.prose pre button >> nth=0');
+    await expect.poll(() => page.locator('.prose pre button').first().textContent()).toBe('Copied');
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('npx stillframe');
   });
 
   it.each(['/docs', '/docs/options', '/docs/errors', '/docs/search?q=pdf'])(
     'has no violation of WCAG 2.2 AA at %s',
     async (path) => {
-      await using served = await serveApp(fakeServices());
-      const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
-      try {
-        const page = await browser.newPage();
-        await page.goto(served.url + path);
-        await page.evaluate(axe.source);
-        for (const [colorScheme, width] of [
-          ['light', 390],
-          ['dark', 1280],
-        ] as const) {
-          await page.emulateMedia({ colorScheme });
-          await page.setViewportSize({ width, height: 800 });
-          const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-          const run = `axe.run(document, { runOnly: { type: 'tag', values: ${JSON.stringify(tags)} } })`;
-          const { violations } = (await page.evaluate(run)) as {
-            violations: { id: string; nodes: { target: string[] }[] }[];
-          };
-          expect(
-            violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`)),
-            colorScheme,
-          ).toEqual([]);
-        }
-      } finally {
-        await browser.close();
-      }
+      await using page = await browser.newPage();
+      await page.goto(served.url + path);
+      await expectAccessible(page, path);
     },
   );
 });

@@ -7,13 +7,13 @@ import { run as oracle } from '../trials/oracle.js';
 const beside = (problems: string[], times: RegExp) => problems.filter((problem) => !times.test(problem));
 
 it('fuzz: answers hostile bodies and requests in the envelope, with declared statuses only', async () => {
-  const { problems } = await fuzz({ bodies: 1_000 });
+  const { problems } = await fuzz({ bodies: 500 });
   expect(beside(problems, /^the event loop/)).toEqual([]);
 });
 
 it('linear: long repeated text in any field holds up nobody', async () => {
-  const { figures, problems } = await linear({ every: 97 });
-  expect(figures.requests).toBeGreaterThan(100);
+  const { figures, problems } = await linear({ every: 193 });
+  expect(figures.requests).toBeGreaterThan(50);
   expect(beside(problems, /^(the event loop|answered after)/)).toEqual([]);
 });
 

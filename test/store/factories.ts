@@ -44,15 +44,15 @@ export function aDataDir(): string {
   return mkdtempSync(join(tmpdir(), 'stillframe-store-'));
 }
 
-/** Opens a store of a data directory, or of the URL of a database. */
-export function openAt(place: string): Promise<Store> {
+/** Opens a store of a data directory, or of the URL of a database. @param facts null for a command, which is no node of the cluster */
+export function openAt(place: string, facts: (() => NodeFacts) | null = noFacts): Promise<Store> {
   return place.startsWith('postgres:')
     ? openPostgresStore({
         url: place,
         secretKeys: [SECRET_KEY],
         migrationsDir: PG_MIGRATIONS_DIR,
         migrates: true,
-        facts: noFacts,
+        facts,
         log: silentLog(),
       })
     : openStore({ dataDir: place, ...STORE_FILES, migrates: 'at start', log: silentLog() });
@@ -63,7 +63,7 @@ export async function aPlace(): Promise<{ place: string; remove: () => Promise<v
   if (IS_POSTGRES) {
     // Programs outside of the runner use this file as well.
     const { inject } = await import('vitest');
-    const url = await createDatabase(inject('postgresUrl'));
+    const url = await createDatabase(inject('postgresUrl'), inject('migratedDatabase'));
     return { place: url, remove: () => dropDatabase(url) };
   }
   const place = aDataDir();

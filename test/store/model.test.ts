@@ -6,21 +6,24 @@ import { aPlace, IS_POSTGRES } from './factories.js';
 /** Tables that grow with every job. `accounts`, `turns`, `counters` and the like stay small. */
 const GROWING = /^SCAN (jobs|job|orders|deliveries|reservations|artifacts|removals|receivers)\b/;
 
-async function runModel(sabotage: boolean) {
+/** A statement of PostgreSQL takes ten times as long as one of SQLite. */
+const OPERATIONS = IS_POSTGRES ? 500 : 1_500;
+
+async function runModel() {
   const { place, remove } = await aPlace();
   try {
-    return await run({ place, operations: 1_500, seed: 7, sabotage });
+    return await run({ place, operations: OPERATIONS, seed: 7 });
   } finally {
     await remove();
   }
 }
 
-test('fifteen hundred random operations match the model, and ended jobs never change', async () => {
+test('hundreds of random operations match the model, and ended jobs never change', async () => {
   const scans = new Set<string>();
   if (!IS_POSTGRES) watchPlans(scans);
-  const { figures, problems } = await runModel(false);
+  const { figures, problems } = await runModel();
   expect(problems).toEqual([]);
-  expect(figures).toMatchObject({ operations: 1_500, illegal: 0 });
+  expect(figures).toMatchObject({ operations: OPERATIONS, illegal: 0 });
   // No statement of the store scans a table that grows.
   expect([...scans]).toEqual([]);
 });

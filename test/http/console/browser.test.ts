@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import axe from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { issueConsoleLink } from '../../../src/account/console-access.js';
@@ -9,23 +8,9 @@ import { openStore } from '../../../src/store/sqlite/open-store.js';
 import { type Site, startSite } from '../../fixtures/site/site.js';
 import { startService, type TestService } from '../../fixtures/start-service.js';
 import { launchAnyBrowser, QUIET_FLAGS } from '../../render/install/any-browser.js';
+import { DESKTOP, expectAccessible, OVERFLOW, PHONE } from '../accessibility.js';
 
-const PHONE = 390;
-const DESKTOP = 1280;
-const OVERFLOW = `document.documentElement.scrollWidth - document.documentElement.clientWidth`;
 const OPEN_DETAILS = `document.querySelectorAll('details').forEach((one) => { one.open = true; })`;
-
-const STANDARDS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-/** Only colors differ in the dark. */
-const RULES = [
-  { colorScheme: 'light', width: PHONE, runOnly: { type: 'tag', values: STANDARDS } },
-  { colorScheme: 'dark', width: DESKTOP, runOnly: { type: 'rule', values: ['color-contrast'] } },
-] as const;
-
-interface Violation {
-  id: string;
-  nodes: { target: string[]; failureSummary: string }[];
-}
 
 /** Answers of /slow, whose jobs run until `endSlow`. */
 const unfinished: ServerResponse[] = [];
@@ -78,22 +63,9 @@ async function aVisitor({ width = DESKTOP, height = 800, javaScriptEnabled = tru
   return { page, complaints, asked, [Symbol.asyncDispose]: () => context.close() };
 }
 
-/** No violation of WCAG 2.2 AA, in light and dark, and nothing beyond the window on phones. */
 async function examine(page: Page, name: string): Promise<void> {
   await page.evaluate(OPEN_DETAILS);
-  // The policy of the page allows no script but its own; this one is not of the page.
-  await page.evaluate(axe.source);
-  for (const { colorScheme, width, runOnly } of RULES) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize({ width, height: 800 });
-    expect(await page.evaluate(OVERFLOW), `${name} at ${width}`).toBe(0);
-    const run = `axe.run(document, { runOnly: ${JSON.stringify(runOnly)} })`;
-    const { violations } = (await page.evaluate(run)) as { violations: Violation[] };
-    const found = violations.flatMap(({ id, nodes }) =>
-      nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary}`),
-    );
-    expect(found, `${name}, ${colorScheme}`).toEqual([]);
-  }
+  await expectAccessible(page, name);
 }
 
 function widthOf(image: Locator): Promise<number> {
