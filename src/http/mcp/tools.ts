@@ -15,7 +15,7 @@ import { agentStepsSchema } from '../../contract/step-schema.js';
 import { invalidRequest, parseFields } from '../../contract/submission.js';
 import { WATCHES_PAGE, type WireRun } from '../../contract/watch.js';
 import { jobsQuery, nextCursor, readPage } from '../jobs-page.js';
-import { noSuchJob } from '../routes/read-job.js';
+import { noSuchJob } from '../routes/jobs.js';
 import { toolAnswer } from './answer.js';
 import type { McpBackend } from './backend.js';
 import { jobFacts, showJob, VIEWS, type View } from './show-job.js';

@@ -44,7 +44,7 @@ export const comparePictures: Route = {
   },
 };
 
-interface Asked {
+interface CompareRequest {
   body: unknown;
   idempotencyKey: string | null;
 }
@@ -61,7 +61,7 @@ interface Compared {
 export async function compareFor(
   services: AppServices,
   c: Context<AppEnv>,
-  { body, idempotencyKey }: Asked,
+  { body, idempotencyKey }: CompareRequest,
 ): Promise<Compared> {
   const parsed = parseComparison(body, services.config);
   const principal = principalOf(c);
@@ -89,16 +89,7 @@ export async function compareFor(
     return { comparison: { ...comparison, passed, picture_url: url }, pictures: { before, after } };
   } catch (thrown) {
     if (!(thrown instanceof CaptureError) || Object.keys(jobIds).length === 0) throw thrown;
-    const { code, message, retriable, status, retryAfterSeconds, details } = thrown;
-    const known = { ...details, job_ids: jobIds };
-    throw new CaptureError({
-      code,
-      message,
-      retriable,
-      status,
-      details: known,
-      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    });
+    throw thrown.with({ details: { job_ids: jobIds } });
   }
 }
 

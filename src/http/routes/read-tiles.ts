@@ -5,7 +5,7 @@ import { EXTENSION } from '../../contract/request-fields.js';
 import { invalidRequest, parseFields } from '../../contract/submission.js';
 import { answerData } from '../exchange.js';
 import type { Description, Route } from '../route.js';
-import { jobIdSchema, jobOfPath } from './read-job.js';
+import { jobIdSchema, jobOfPath } from './jobs.js';
 
 const tilesQuery = z.object({
   from: z.int().min(1).default(1).meta({ description: 'number of the first tile', example: 1 }),

@@ -84,14 +84,14 @@ function withFormat(body: unknown, accept: string | undefined): unknown {
 export function readIdempotencyKey(header: string | string[] | undefined): string | null {
   if (header === undefined) return null;
   if (typeof header === 'string' && IDEMPOTENCY_KEY_PATTERN.test(header)) return header;
-  throw invalidRequest([{ path: 'Idempotency-Key', message: `${IDEMPOTENCY_KEY_RULE}, given once` }]);
+  throw invalidRequest([{ path: 'Idempotency-Key', message: `${IDEMPOTENCY_KEY_RULE}, and must be sent once` }]);
 }
 
 /** A query parameter with one possible value. Unknown parameters are ignored. */
 function readSwitch(values: string[] | undefined, name: string, on: string): boolean {
   if (values === undefined) return false;
   if (values.every((value) => value === on)) return true;
-  throw invalidRequest([{ path: name, message: `must be \`${on}\` when it is given` }]);
+  throw invalidRequest([{ path: name, message: `must be \`${on}\`, or absent` }]);
 }
 
 /** Parts of a request with files. */
