@@ -46,11 +46,10 @@ import { type ScrollReport, scrollThrough, waitForReaction } from './picture/ful
 import { isPrinted } from './picture/pdf-picture.js';
 import { type Picture, type PictureTask, setDensity } from './picture/region-picture.js';
 import {
+  collectWarnings,
   endPrint,
   findElements,
   groupPictures,
-  noting,
-  orView,
   type PictureGroup,
   type PictureToTake,
   readMarkup,
@@ -59,6 +58,7 @@ import {
   type Taken,
   type TakenPicture,
   TakenPictures,
+  takeOrFallBackToView,
   takePicture,
   undoPicture,
   withinMotion,
@@ -152,7 +152,7 @@ const AFTER_SCROLL_MS = 8_000;
 /** A picture of the view may take this long past the budget. A crash is reported up to 1 s later, and 5 s past it is the end. */
 const PICTURE_GRACE_MS = 3_500;
 
-/** The order of a load's pictures is that of `groupPictures`; what a group needs of its page happens once for all of its pictures. */
+/** Takes the pictures of one page load, group by group (`groupPictures`). Each group scrolls, checks and stops the page once. */
 export class PageCapture {
   readonly #page: OpenPage;
   readonly #options: CaptureOptions;
@@ -201,7 +201,8 @@ export class PageCapture {
       }
       return await this.#encode(pictures);
     });
-    for (const one of taken) await noting(this.#page, one, () => checkPicture(this.#page, one.picture, one.options));
+    for (const one of taken)
+      await collectWarnings(this.#page, one, () => checkPicture(this.#page, one.picture, one.options));
     const extraction = await this.#finishValues();
     const report = await this.#report(taken, document);
     return { ...report, ...(extraction === null ? {} : { extraction }), egressCountry };
@@ -430,14 +431,14 @@ export class PageCapture {
         pdfs: deps.pdfs,
         animation,
         index: picture.index,
-        arranged: await deadlines.orEnd(this.#beginPicture(picture, deadline)),
+        onArranged: await deadlines.orEnd(this.#beginPicture(picture, deadline)),
       };
       const onTaken = () => {
         this.#fonts ??= substitutedFonts(page, options);
         if (this.#several) onShot();
       };
       const shot = takePicture(page, options, { ...inputs, onShot: onTaken });
-      await deadlines.orEnd(pictures.add(picture, orView(page, picture, shot, inputs)));
+      await deadlines.orEnd(pictures.add(picture, takeOrFallBackToView(page, picture, shot, inputs)));
       if (printed) await withinMotion(page, deadline, endPrint(page));
       if (this.#several && !(group.isLast && index === group.pictures.length - 1))
         await undoPicture(page, picture, deadline);
@@ -453,7 +454,7 @@ export class PageCapture {
   async #beginPicture(
     { place, index = 0, options }: PictureToTake,
     deadline: number,
-  ): Promise<PictureTask['arranged']> {
+  ): Promise<PictureTask['onArranged']> {
     const [facts, values] = [this.#facts, this.#values];
     if (place !== 0 || index !== 0) return undefined;
     if (this.#options.saveHtml) this.#html = await readMarkup(boundedPage(this.session, deadline));

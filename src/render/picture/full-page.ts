@@ -1,4 +1,4 @@
-/** A full page: scrolled through, so that it loads what it loads late, and captured in bands that are joined without a seam. */
+/** A full page: scrolled through, so that lazy content loads, and captured in bands that are joined without a seam. */
 
 import { type CaptureOptions, type ImageFormat, isImageFormat } from '../../contract/capture-request.js';
 import { FULL_PAGE_MAX_HEIGHT_PX, FULL_WIDTH_MAX_PX } from '../../contract/limits.js';
@@ -88,7 +88,7 @@ export async function scrollThrough(
       if (monotonicNow() < limits.deadline) await stepTo(timed, page, { to, options });
     await stepTo(timed, back, { to: 0, options });
   }
-  // A page that draws for ever has had its wait.
+  // A page that never becomes idle is not waited for again.
   if (steps > 0 || start.pageHeight > start.viewHeight + 1) await limits.waitForIdle();
   const { pageHeight } = await inTime().call('scroll.measure');
   const limit = heightLimit(pageHeight, { start, options });

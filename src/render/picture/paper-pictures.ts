@@ -49,13 +49,13 @@ async function takeOne(task: PictureTask, view: View, { box, density: maxDensity
   const density = Math.max(DENSITY_MIN, Math.floor(wanted * 100) / 100);
   const color = isTransparent ? { color: { r: 0, g: 0, b: 0, a: 0 } } : {};
   await page.send('Emulation.setDefaultBackgroundColorOverride', color);
-  const { arranged: _arranged, onShot: _onShot, ...plain } = task;
+  const { onArranged: _arranged, onShot: _onShot, ...plain } = task;
   const own = { ...plain, options: { ...task.options, view: { ...view, deviceScaleFactor: density } } };
   const format = isTransparent ? 'png' : 'jpeg';
   const region = await fitRegion(own, format, async () => ({ page: await measurePage(page), box }), true);
   const encoding = { ...encodingOf(own.options, format), quality: QUALITY, transparent: isTransparent };
   const arranged = { region, algorithm: 'native', stoppedReason: 'element', truncated: false } as const;
-  const { content, width, height } = await takeRegion(own, arranged, { encoding });
+  const { content, width, height } = await takeRegion(own, arranged, encoding);
   await page.send('Emulation.setDefaultBackgroundColorOverride', {});
   return { content: `data:image/${format};base64,${content.toString('base64')}`, density, pixels: width * height };
 }

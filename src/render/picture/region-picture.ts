@@ -76,7 +76,7 @@ export interface PictureTask extends TimedPage {
   encodes: EncodeQueue;
   pdfs: PdfFiles;
   /** Called when the page is ready, with the rectangle to capture, in CSS px; null for the view. */
-  arranged?: ((area: ElementBox | null) => Promise<void>) | undefined;
+  onArranged?: ((area: ElementBox | null) => Promise<void>) | undefined;
   /** The number of visible matches of the selector before the element. Default: 0. */
   index?: number;
   /** Called once the browser has taken the shots, and only the encoding is left. */
@@ -313,12 +313,16 @@ export interface RegionReason {
   stoppedReason: RenderDiagnostics['stoppedReason'];
   /** Whether the region lacks a part of what was requested. */
   truncated: boolean;
+  /** The number of sections to report. Default: the number of bands. */
+  sections?: number;
 }
 
 /** A region that is ready to be captured. */
 export interface ArrangedRegion extends RegionReason {
   region: Region;
   apart?: RangesApart | undefined;
+  /** The maximum number of pixels of one shot. Default: BAND_PIXELS. */
+  mostPixels?: number;
   /** The content of the page that the picture lacks. */
   lacks?: Pick<Picture, 'lacksContent' | 'cut'>;
 }
@@ -329,10 +333,10 @@ export interface ArrangedRegion extends RegionReason {
  */
 export async function takeRegion(
   task: PictureTask,
-  { region, apart, lacks, ...reason }: ArrangedRegion,
-  { encoding, mostPixels = BAND_PIXELS }: { encoding: Encoding; mostPixels?: number },
+  { region, apart, lacks, mostPixels = BAND_PIXELS, ...reason }: ArrangedRegion,
+  encoding: Encoding,
 ): Promise<Picture> {
-  await task.arranged?.(region.box);
+  await task.onArranged?.(region.box);
   const shown = apart === undefined ? await task.page.call('pin.reveal', region.box, drawnAt(region)) : null;
   if (shown !== null && isInView(region, { visible: shown.visible, mostPixels })) {
     const part = partOf(region, region.box, shown);
@@ -482,7 +486,7 @@ export function diagnosticsOf(
   const byFormat = isCut || (limited && !/limit|max/.test(reason.stoppedReason));
   return {
     algorithm: reason.algorithm,
-    sections: taken.count,
+    sections: reason.sections ?? taken.count,
     deviceScaleFactor: density,
     scrollHeight: page.pageHeight,
     stoppedReason: !taken.whole ? 'time_limit' : byFormat ? 'format_limit' : reason.stoppedReason,

@@ -12,7 +12,7 @@ import {
   isImageFormat,
 } from '../../contract/capture-request.js';
 import { DOCUMENT_MAX_CHARS, PICTURES_MAX_BYTES } from '../../contract/limits.js';
-import { numbered, type PictureOrdered } from '../../contract/page-loads.js';
+import { numbered, type RequestedPicture } from '../../contract/page-loads.js';
 import { monotonicNow } from '../deadlines.js';
 import { type Encoding, encodingOf } from '../encode/encode.js';
 import { BAND_PIXELS, SHOT_MAX_PIXELS } from '../memory.js';
@@ -44,7 +44,7 @@ const KINDS = ['view', 'element', 'clip', 'clip below', 'full page', 'pdf'] as c
 type Kind = (typeof KINDS)[number];
 
 /** One of the pictures of a page. */
-interface PlannedPicture extends PictureOrdered {
+interface PlannedPicture extends RequestedPicture {
   /** Its index among the requested pictures. */
   place: number;
   kind: Kind;
@@ -65,7 +65,7 @@ export interface PictureGroup {
  * Plans the pictures so that each shows the page as if it were the only one: the view comes before the page is scrolled, and what changes
  * the page most comes last.
  */
-export function groupPictures(ordered: readonly PictureOrdered[]): PictureGroup[] {
+export function groupPictures(ordered: readonly RequestedPicture[]): PictureGroup[] {
   const planned = ordered.map(
     (picture, place): PlannedPicture => ({ ...picture, place, kind: kindOf(picture.options) }),
   );
@@ -195,7 +195,7 @@ export async function findElements({ world }: OpenPage, pictures: readonly Plann
  * @param taking the picture
  * @throws the error of `taking`, which names the picture
  */
-export async function orView(
+export async function takeOrFallBackToView(
   page: OpenPage,
   { name, options }: PictureToTake,
   taking: Promise<Picture>,
@@ -203,7 +203,7 @@ export async function orView(
 ): Promise<TakenPicture> {
   const tolerated: CaptureWarning[] = [];
   const picture = await taking.catch(async (error: unknown) => {
-    await noting(page, { name, tolerated }, async () => page.tolerance.orThrow(naming(error, name)));
+    await collectWarnings(page, { name, tolerated }, async () => page.tolerance.orThrow(naming(error, name)));
     const scroll = options.fullPage ? inputs.scroll : null;
     const view = { ...options, selector: null, selectorUnion: null, selectorFunction: null, clip: null };
     return await takePicture(page, view, { ...inputs, scroll });
@@ -278,7 +278,7 @@ export async function undoPicture(
 }
 
 /** Runs a step of one picture: its failure names the picture, and it notes what was tolerated. */
-export async function noting(
+export async function collectWarnings(
   page: OpenPage,
   taken: Pick<TakenPicture, 'name' | 'tolerated'>,
   step: () => Promise<void>,
@@ -292,18 +292,10 @@ export async function noting(
 /** Names the picture that an error is about, where there are several. */
 function naming(error: unknown, name: string | null): unknown {
   if (!(error instanceof CaptureError) || name === null || error.details?.capture !== undefined) return error;
-  const { code, status, retriable, message, details, cause } = error;
-  return new CaptureError({
-    code,
-    status,
-    retriable,
-    message: `Picture "${name}": ${message}`,
-    details: { ...details, capture: name },
-    cause,
-  });
+  return error.with({ message: `Picture "${name}": ${error.message}`, details: { capture: name } });
 }
 
-interface PictureInputs extends Pick<PictureTask, 'deadline' | 'encodes' | 'pdfs' | 'arranged' | 'index' | 'onShot'> {
+interface PictureInputs extends Pick<PictureTask, 'deadline' | 'encodes' | 'pdfs' | 'onArranged' | 'index' | 'onShot'> {
   /** The result of scrollThrough; null if the page was not scrolled through. */
   scroll: ScrollReport | null;
   /** For animated pictures. */
@@ -330,56 +322,57 @@ export async function takePicture(
   if (options.document === 'html') return takeMarkup(task);
   if (format === 'pdf' && options.pdf !== null) return takePagedPdf(task, options.pdf);
   if (format === 'pdf' && scroll !== null) return takePdf(task, scroll);
-  if (!isImageFormat(format))
-    throw new Error('A PDF needs a page that was scrolled through, and an animation is no single picture.');
+  if (!isImageFormat(format)) throw new Error(`\`format\` ${format} cannot be taken here: an image format is expected`);
   const encoding = encodingOf(options, format);
   // Areas that the page does not paint stay transparent.
   if (omitBackground)
     await page.send('Emulation.setDefaultBackgroundColorOverride', { color: { r: 0, g: 0, b: 0, a: 0 } });
-  let arranged: ArrangedRegion;
-  if (selector !== null) arranged = await arrangeElement(task, selector, format);
-  else if (clip !== null) arranged = await arrangeClip(task, { clip, isScrolled: scroll !== null, format });
-  else if (scroll !== null && options.fullPage) arranged = await arrangeFullPage(task, scroll, format);
+  if (selector !== null) return await takeRegion(task, await arrangeElement(task, selector, format), encoding);
+  if (clip !== null)
+    return await takeRegion(task, await arrangeClip(task, { clip, isScrolled: scroll !== null, format }), encoding);
+  if (scroll !== null && options.fullPage)
+    return await takeRegion(task, await arrangeFullPage(task, scroll, format), encoding);
+  const { density } = fitDensity(options.view, options.view.deviceScaleFactor, format);
+  const view = { ...task, options: { ...options, view: { ...options.view, deviceScaleFactor: density } } };
   // A mask is painted on raw pixels, which need much memory.
-  else return await takeView(task, encoding, isMasked(task) ? BAND_PIXELS : SHOT_MAX_PIXELS);
-  return await takeRegion(task, arranged, { encoding });
+  const large = await arrangeView(view, isMasked(task) ? BAND_PIXELS : SHOT_MAX_PIXELS);
+  return large === null ? await takeView(view, encoding) : await takeRegion(view, large, encoding);
 }
 
 /**
- * Captures the current view, at once if it is not too large for that.
- * @param mostPixels the maximum number of pixels of one capture
+ * Prepares the page for a picture of its view.
+ * @param mostPixels the maximum number of pixels of one shot
+ * @returns null if one shot is enough
  */
-export async function takeView(
-  requested: PictureTask,
-  encoding: Encoding,
-  mostPixels = SHOT_MAX_PIXELS,
-): Promise<Picture> {
-  const { page, options } = requested;
-  const { density } = fitDensity(options.view, options.view.deviceScaleFactor, encoding.format);
-  const view = { ...options.view, deviceScaleFactor: density };
-  const task = { ...requested, options: { ...options, view } };
+export async function arrangeView(task: PictureTask, mostPixels: number): Promise<ArrangedRegion | null> {
+  const { page } = task;
+  const { view } = task.options;
+  const density = view.deviceScaleFactor;
   // Otherwise Chromium changes the density for each capture and back, which computes all styles twice (bytedance/UI-TARS-desktop#551).
   await setDensity(page, view, { scale: density });
-  if (view.width * view.height * density ** 2 > mostPixels) {
-    const measured = await measurePage(page);
-    const { scrollX: left, scrollY: top, view: shown } = measured;
-    const box = { left, right: left + shown.right - shown.left, top, bottom: top + shown.height };
-    const region = regionInView(task, measured, box);
-    const arranged = { region, algorithm: 'native', stoppedReason: 'viewport', truncated: false } as const;
-    // A phone that shows a whole desktop page places its fixed elements elsewhere in captures beyond the view.
-    if (measured.zoom === 1) {
-      const picture = await takeRegion(task, arranged, { encoding, mostPixels });
-      return { ...picture, diagnostics: { ...picture.diagnostics, sections: 1 } };
-    }
-  }
-  await task.arranged?.(null);
-  const [shot, metrics] = await Promise.all([takeShot(task, finalShot(encoding)), page.send('Page.getLayoutMetrics')]);
+  if (view.width * view.height * density ** 2 <= mostPixels) return null;
+  const measured = await measurePage(page);
+  // A phone that shows a whole desktop page places its fixed elements elsewhere in captures beyond the view.
+  if (measured.zoom !== 1) return null;
+  const { scrollX: left, scrollY: top, view: shown } = measured;
+  const box = { left, right: left + shown.right - shown.left, top, bottom: top + shown.height };
+  const region = regionInView(task, measured, box);
+  return { region, algorithm: 'native', stoppedReason: 'viewport', truncated: false, sections: 1, mostPixels };
+}
+
+/** Captures the current view at once. */
+export async function takeView(task: PictureTask, encoding: Encoding): Promise<Picture> {
+  await task.onArranged?.(null);
+  const [shot, metrics] = await Promise.all([
+    takeShot(task, finalShot(encoding)),
+    task.page.send('Page.getLayoutMetrics'),
+  ]);
   return {
     ...(await encodeShots(task, shot, encoding)),
     diagnostics: {
       algorithm: 'native',
       sections: 1,
-      deviceScaleFactor: density,
+      deviceScaleFactor: task.options.view.deviceScaleFactor,
       scrollHeight: Math.ceil(metrics.cssContentSize.height),
       stoppedReason: 'viewport',
       truncated: false,
