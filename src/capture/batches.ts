@@ -3,15 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Principal } from '../account/authenticate.js';
 import { requireStorage } from '../artifacts/artifacts.js';
 import { type BatchSnapshot, type BatchSubmission, inCapture } from '../contract/batch.js';
-import { CaptureError } from '../contract/capture-error.js';
 import { newId } from '../contract/ids.js';
-import { ATTEMPT_BUDGET } from '../contract/limits.js';
-import { priceOf } from '../contract/pricing.js';
 import type { BatchStore, NewBatch, NewJob } from '../store/store.js';
 import { checkWebhookHost, refuseBlockedDestinations } from './check-destinations.js';
 import { openFile } from './open-picture.js';
 import { type RemoveJobDeps, removeJob } from './remove-job.js';
-import { quotaExceeded, type SubmitDeps } from './submit.js';
+import { idempotencyConflict, newJob, quotaExceeded, type SubmitDeps, unavailable } from './submit.js';
 
 export interface BatchContext {
   principal: Principal;
@@ -33,7 +30,7 @@ export async function submitBatch(
   { captures, webhook }: BatchSubmission,
   { principal, requestId, idempotencyKey }: BatchContext,
 ): Promise<BatchSnapshot> {
-  if (deps.draining()) throw unavailable('The server is shutting down. Send the request again in a moment.');
+  if (deps.draining()) throw unavailable('The server is shutting down. Send the request again in a moment.', 5);
   const { accountId, keyId } = principal;
   const enqueuedAt = deps.now();
   const identity = JSON.stringify([webhook, ...captures.map((capture) => capture.identity)]);
@@ -58,25 +55,8 @@ export async function submitBatch(
     } catch (error) {
       throw inCapture(index, error);
     }
-    jobs.push({
-      id: newId('job', enqueuedAt),
-      accountId,
-      keyId,
-      requestId,
-      mode: 'async',
-      idempotencyKey: null,
-      identity: capture.identity,
-      cacheIdentity: capture.cacheIdentity,
-      cacheTtl: capture.cacheTtl,
-      options: capture.options,
-      webhook: null,
-      price: priceOf(capture.options),
-      link: false,
-      attemptBudget: ATTEMPT_BUDGET,
-      enqueuedAt,
-      traceparent: null,
-      batch: { id: batch.id, index },
-    });
+    const alone = { principal, requestId, idempotencyKey: null, traceparent: null };
+    jobs.push({ ...newJob(capture, alone, enqueuedAt), batch: { id: batch.id, index } });
     if (index % PREPARED_AT_ONCE === PREPARED_AT_ONCE - 1) await nextTurn();
   }
   const accepted = await deps.store.acceptBatch(batch, await withoutMissing(deps, jobs), deps.rules);
@@ -88,7 +68,7 @@ export async function submitBatch(
     case 'replayed':
       return accepted.batch;
     case 'conflict':
-      throw conflict(accepted);
+      throw idempotencyConflict(accepted, 'batch');
     case 'quota_exceeded':
       throw quotaExceeded(accepted, deps.now());
     case 'queue_full':
@@ -121,20 +101,6 @@ async function withoutMissing(deps: BatchDeps, jobs: readonly NewJob[]): Promise
     await nextTurn();
   }
   return checked;
-}
-
-function conflict({ sameKey, isRemoved }: { sameKey: boolean; isRemoved: boolean }): CaptureError {
-  const own = isRemoved ? 'belongs to a batch that was removed' : 'was used with other requests';
-  return new CaptureError({
-    code: 'idempotency_conflict',
-    message: sameKey
-      ? `This Idempotency-Key ${own}. Use a new key for a new batch.`
-      : 'This Idempotency-Key was used by another API key of the account.',
-  });
-}
-
-function unavailable(message: string, retryAfterSeconds = 5): CaptureError {
-  return new CaptureError({ code: 'internal_error', status: 503, message, retryAfterSeconds });
 }
 
 /** Jobs that are removed at the same time. */

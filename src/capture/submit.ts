@@ -57,29 +57,36 @@ export async function submit(deps: SubmitDeps, submission: Submission, context: 
   refuseBlockedDestinations(deps.egress, submission.options, { account: context.principal.accountId });
   await checkCallbacks(deps, submission, context);
   await refuseWithoutStorage(deps, context);
-  const job: NewJob = {
-    id: newId('job', deps.now()),
-    accountId: context.principal.accountId,
-    keyId: context.principal.keyId,
-    requestId: context.requestId,
-    mode: submission.mode,
-    idempotencyKey: context.idempotencyKey,
-    identity: submission.identity,
-    cacheIdentity: submission.cacheIdentity,
-    cacheTtl: submission.cacheTtl,
-    options: submission.options,
-    webhook: submission.webhook,
-    price: priceOf(submission.options),
-    link: context.link === true,
-    attemptBudget: ATTEMPT_BUDGET,
-    enqueuedAt: deps.now(),
-    traceparent: context.traceparent,
-  };
+  const job = newJob(submission, context, deps.now());
   const { pack = null } = context;
   return answerWith(
     deps,
     pack === null ? await accept(deps, job) : await acceptWithFiles(deps, job, { pack, context }),
   );
+}
+
+/** The job of a submission, which nobody has decided about yet. */
+export function newJob(submission: Submission, context: SubmitContext, now: number): NewJob {
+  const { principal, requestId, idempotencyKey, link = false, traceparent } = context;
+  const { mode, identity, cacheIdentity, cacheTtl, options, webhook } = submission;
+  return {
+    id: newId('job', now),
+    accountId: principal.accountId,
+    keyId: principal.keyId,
+    requestId,
+    mode,
+    idempotencyKey,
+    identity,
+    cacheIdentity,
+    cacheTtl,
+    options,
+    webhook,
+    price: priceOf(options),
+    link,
+    attemptBudget: ATTEMPT_BUDGET,
+    enqueuedAt: now,
+    traceparent,
+  };
 }
 
 /**
@@ -182,16 +189,25 @@ function answerWith(deps: SubmitDeps, acceptance: Acceptance): JobSnapshot {
   }
 }
 
+const REPEATED = {
+  capture: { owner: 'a job', input: 'options' },
+  batch: { owner: 'a batch', input: 'requests' },
+};
+
 /** The error for an idempotency key that was used by the same API key with other options, or by another API key. */
-export function idempotencyConflict(acceptance: { sameKey: boolean; isRemoved: boolean; jobId: string }): CaptureError {
-  const own = acceptance.isRemoved ? 'belongs to a job that was removed' : 'was used with other options';
+export function idempotencyConflict(
+  { sameKey, isRemoved, jobId }: { sameKey: boolean; isRemoved: boolean; jobId?: string },
+  kind: keyof typeof REPEATED = 'capture',
+): CaptureError {
+  const { owner, input } = REPEATED[kind];
+  const reason = isRemoved ? `belongs to ${owner} that was removed` : `was used with other ${input}`;
   return new CaptureError({
     code: 'idempotency_conflict',
-    message: acceptance.sameKey
-      ? `This Idempotency-Key ${own}. Use a new key for a new capture.`
+    message: sameKey
+      ? `This Idempotency-Key ${reason}. Use a new key for a new ${kind}.`
       : 'This Idempotency-Key was used by another API key of the account.',
     // The job of another key is not disclosed.
-    ...(acceptance.sameKey ? { details: { job_id: acceptance.jobId } } : {}),
+    ...(sameKey && jobId !== undefined ? { details: { job_id: jobId } } : {}),
   });
 }
 
@@ -220,6 +236,6 @@ function describeReset(at: number): string {
   return `The next month begins on ${new Date(at).toISOString().slice(0, 10)}, in UTC.`;
 }
 
-function unavailable(message: string, retryAfterSeconds: number): CaptureError {
+export function unavailable(message: string, retryAfterSeconds: number): CaptureError {
   return new CaptureError({ code: 'internal_error', status: 503, message, retryAfterSeconds });
 }

@@ -128,16 +128,7 @@ function withTexts<Data>(data: Data, change: (text: string) => string): Data {
 }
 
 function withPublicName(error: CaptureError, host: string, name: string): CaptureError {
-  const { code, status, retriable, details } = error;
-  const message = error.message.replaceAll(`http://${host}`, name).replaceAll(host, name);
-  return new CaptureError({
-    code,
-    status,
-    retriable,
-    message,
-    cause: error,
-    ...(details === undefined ? {} : { details }),
-  });
+  return error.with({ message: error.message.replaceAll(`http://${host}`, name).replaceAll(host, name) });
 }
 
 /** Describes in one line the paths that a local page requested and that were not served. */

@@ -1,4 +1,5 @@
 /** Serves a template of a directory to the browsers of this machine, with its values from the query, and reloads it when a file changes. */
+
 import { isUtf8 } from 'node:buffer';
 import { once } from 'node:events';
 import { watch } from 'node:fs';
@@ -7,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { type NewTemplate, readManifest, sourcesOf, withDocument } from '../capture/templates.js';
 import { CaptureError } from '../contract/capture-error.js';
+import { escapeMarkup } from '../contract/markup.js';
 import {
   DECLARATION_BYTES,
   fileNameOf,
@@ -96,7 +98,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, previe
   } catch (error) {
     if (response.headersSent) throw error;
     const page = Buffer.from(
-      `<!doctype html><meta charset="utf-8"><title>Error</title><pre>${escaped(describeProblems(error))}</pre>${RELOAD}`,
+      `<!doctype html><meta charset="utf-8"><title>Error</title><pre>${escapeMarkup(describeProblems(error))}</pre>${RELOAD}`,
     );
     send(error instanceof CaptureError ? 400 : 500, 'text/html', page.length).end(page);
   }
@@ -134,10 +136,6 @@ function typeOf(name: string, content: Uint8Array): string {
 function describeProblems(error: unknown): string {
   const issues = error instanceof CaptureError ? (error.details?.issues as RequestIssue[] | undefined) : undefined;
   return issues?.map(({ path, message }) => `${path} ${message}`).join('\n') ?? (error as Error).message;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
 function portOf(server: Server): number {

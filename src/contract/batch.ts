@@ -210,17 +210,9 @@ const PARSED_AT_ONCE = 10;
 /** An error that concerns one capture of a batch. */
 export function inCapture(index: number, error: unknown): unknown {
   if (!(error instanceof CaptureError)) return error;
-  const { code, status, retriable, details, retryAfterSeconds, cause } = error;
   const path = `requests.${index}`;
-  return new CaptureError({
-    code,
-    status,
-    retriable,
-    message: `\`${path}\`: ${error.message}`,
-    details: { ...details, issues: [{ path, message: error.message }] },
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    cause,
-  });
+  const { message } = error;
+  return error.with({ message: `\`${path}\`: ${message}`, details: { issues: [{ path, message }] } });
 }
 
 export function cursorOf({ isFailed, index }: BatchPlace): string {

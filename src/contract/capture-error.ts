@@ -75,6 +75,12 @@ export class CaptureError extends Error {
     this.retryAfterSeconds = init.retryAfterSeconds;
     this.picture = init.picture;
   }
+
+  /** The same error with another message, or with further details. */
+  with({ message = this.message, details }: { message?: string; details?: ErrorDetails }): CaptureError {
+    const all = details === undefined ? this.details : { ...this.details, ...details };
+    return new CaptureError({ ...this, cause: this.cause, message, details: all });
+  }
 }
 
 /**

@@ -1,7 +1,9 @@
 /** Writes metadata: the information dictionary, and XMP that agrees with it. */
+
 import { type PDF, PdfDict, PdfName, PdfRef, PdfStream, PdfString } from '@libpdf/core';
 import type { PdfMetadata } from '../contract/document-schema.js';
 import { METADATA_CUSTOM_MAX_ITEMS, METADATA_TEXT_MAX_CHARS } from '../contract/limits.js';
+import { escapeMarkup } from '../contract/markup.js';
 
 /** A schema that is not one of those that PDF/A knows, which such a file must describe. */
 export interface XmpSchema {
@@ -146,19 +148,15 @@ function descriptions(schemas: readonly XmpSchema[]): string {
 }
 
 function element(name: string, text: string | undefined): string {
-  return text === undefined ? '' : `<${name}>${escapeXml(text)}</${name}>`;
+  return text === undefined ? '' : `<${name}>${escapeMarkup(text)}</${name}>`;
 }
 
 function listElement(name: string, kind: 'Alt' | 'Seq' | 'Bag', texts: readonly (string | undefined)[]): string {
   const language = kind === 'Alt' ? ' xml:lang="x-default"' : '';
   const items = texts.flatMap((text) =>
-    text === undefined || text === '' ? [] : [`<rdf:li${language}>${escapeXml(text)}</rdf:li>`],
+    text === undefined || text === '' ? [] : [`<rdf:li${language}>${escapeMarkup(text)}</rdf:li>`],
   );
   return items.length === 0 ? '' : `<${name}><rdf:${kind}>${items.join('')}</rdf:${kind}></${name}>`;
-}
-
-function escapeXml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 /** `2026-11-28T15:03:00+01:00` becomes `D:20261128150300+01'00'`. */

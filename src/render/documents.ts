@@ -12,6 +12,7 @@ import {
   type PlaceInPdf,
 } from '../contract/capture-request.js';
 import { PDF_PAGES_MAX, TIMEOUT_MS } from '../contract/limits.js';
+import { escapeMarkup } from '../contract/markup.js';
 import { delaysOf, type PageLoad, pageLoadsOf, timesOf } from '../contract/page-loads.js';
 import { NO_CHANGES } from '../contract/pdf-work.js';
 import { TOLERATED_CODES } from '../contract/request-fields.js';
@@ -269,13 +270,12 @@ function optionsOf(
   { total, timeout }: { total: number; timeout: number },
 ): CaptureOptions {
   const [width, height] = size;
-  const escaped = title.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
   const style = 'html,body,p{margin:0}p{height:1px;break-after:page}p:last-child{break-after:auto}';
   return {
     ...defaultOptions(),
     url: url ?? HTML_DOCUMENT_URL,
     baseUrl: url,
-    html: `<!doctype html><meta charset="utf-8"><title>${escaped}</title><style>${style}</style>${'<p>'.repeat(total)}`,
+    html: `<!doctype html><meta charset="utf-8"><title>${escapeMarkup(title)}</title><style>${style}</style>${'<p>'.repeat(total)}`,
     format: 'pdf',
     timeout,
     waitForIdle: false,
@@ -303,15 +303,10 @@ function naming(
   { index, count, options }: { index: number; count: number; options: CaptureOptions },
 ): unknown {
   if (!(error instanceof CaptureError)) return error;
-  const { code, status, retriable, message, details, cause } = error;
   const url = jobUrl(options);
-  return new CaptureError({
-    code,
-    status,
-    retriable,
-    message: `Document ${index + 1} of ${count} (${url}): ${message}`,
-    details: { ...details, document: { index, url } },
-    cause,
+  return error.with({
+    message: `Document ${index + 1} of ${count} (${url}): ${error.message}`,
+    details: { document: { index, url } },
   });
 }
 

@@ -1,7 +1,7 @@
 import { formatShare } from '../contract/comparison.js';
 import type { PublicPlaces } from '../contract/job.js';
+import { escapeMarkup } from '../contract/markup.js';
 import type { Watch, WatchRun } from '../contract/watch.js';
-import { escaped } from './mail.js';
 
 /** Returns an Atom feed (RFC 4287) of the runs that have something to tell. */
 export function feedOf(
@@ -18,7 +18,7 @@ export function feedOf(
 <title>${textOf(watch.definition.name)}</title>
 <updated>${new Date(updated).toISOString()}</updated>
 <author><name>stillframe</name></author>
-<link rel="self" href="${escaped(feedUrl)}"/>
+<link rel="self" href="${escapeMarkup(feedUrl)}"/>
 ${entries.join('')}</feed>
 `;
 }
@@ -32,13 +32,13 @@ function entryOf(run: WatchRun, baseUrl: string): string {
   const link = picture === null ? '' : `<link rel="alternate" href="${baseUrl}/artifacts/${picture}"/>`;
   const shown = [changes, picture].find((name) => name !== null && !name?.endsWith('.pdf')) ?? null;
   const image = shown === null ? '' : `<p><img src="${baseUrl}/artifacts/${shown}" alt=""></p>`;
-  const diff = data?.diff ? `<pre>${escaped(data.diff)}</pre>` : '';
-  const reason = error === null ? '' : `<p>${escaped(error.message)}</p>`;
+  const diff = data?.diff ? `<pre>${escapeMarkup(data.diff)}</pre>` : '';
+  const reason = error === null ? '' : `<p>${escapeMarkup(error.message)}</p>`;
   return `<entry><id>urn:stillframe:${id}</id><title>${textOf(title)}</title><updated>${new Date(endedAt ?? 0).toISOString()}</updated>${link}<content type="html">${textOf(`${reason}${image}${diff}`)}</content></entry>
 `;
 }
 
 /** XML has no control characters, not even escaped. */
 function textOf(text: string): string {
-  return escaped(text.replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, ''));
+  return escapeMarkup(text.replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, ''));
 }

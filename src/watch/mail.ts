@@ -1,9 +1,10 @@
 import { createTransport } from 'nodemailer';
 import { formatOf } from '../contract/capture-data.js';
 import type { PublicPlaces } from '../contract/job.js';
+import { escapeMarkup } from '../contract/markup.js';
 import type { Send } from '../contract/watch.js';
 import { inlinePicture, picturesPdf } from './picture-file.js';
-import { describeEvent, type Telling, titleOf } from './say-message.js';
+import { describeEvent, type MessageContext, titleOf } from './say-message.js';
 
 /** The operator's SMTP server. */
 export interface MailSettings {
@@ -15,7 +16,7 @@ export interface MailSettings {
 
 export interface Mailer {
   /** Sends to one recipient. @throws errors of the SMTP server, with `responseCode` if it has answered */
-  send(telling: Telling, mail: OutgoingMail): Promise<void>;
+  send(telling: MessageContext, mail: OutgoingMail): Promise<void>;
   close(): void;
 }
 
@@ -112,7 +113,7 @@ function unsubscribeUrl(
 }
 
 /** Before and after with the changes outlined, or else the picture. A PDF, and what has no picture, shows none. */
-async function inlineOf({ run }: Telling, picture: OutgoingMail['picture']): Promise<Buffer | null> {
+async function inlineOf({ run }: MessageContext, picture: OutgoingMail['picture']): Promise<Buffer | null> {
   const name = run.changes ?? run.picture;
   const content = name === null || name.endsWith('.pdf') ? null : await picture(name);
   return content === null ? null : await inlinePicture(content).catch(() => null);
@@ -130,12 +131,12 @@ interface Links extends PublicPlaces {
   unsubscribe: string;
 }
 
-function linksOf({ run, historyUrl }: Telling, { baseUrl, unsubscribe }: Links): [name: string, url: string][] {
+function linksOf({ run, historyUrl }: MessageContext, { baseUrl, unsubscribe }: Links): [name: string, url: string][] {
   const picture = run.picture === null ? [] : [['Picture', `${baseUrl}/artifacts/${run.picture}`] as [string, string]];
   return [...picture, ['History', historyUrl], ['Stop these mails', unsubscribe]];
 }
 
-function textOf(telling: Telling, links: Links): string {
+function textOf(telling: MessageContext, links: Links): string {
   const { data } = telling.run;
   const lines = [
     describeEvent(telling),
@@ -146,24 +147,15 @@ function textOf(telling: Telling, links: Links): string {
   return [...lines, ...(data?.diff ? ['', data.diff.slice(0, DIFF_MAX_CHARS)] : [])].join('\n');
 }
 
-function htmlOf(telling: Telling, links: Links & { hasPicture: boolean }): string {
+function htmlOf(telling: MessageContext, links: Links & { hasPicture: boolean }): string {
   const { data, changes } = telling.run;
   const alt =
     changes === null ? 'The picture of the page' : 'The page before and after, with what has changed outlined';
-  const image = `<p><a href="${escaped(links.baseUrl)}/artifacts/${telling.run.picture ?? ''}"><img src="cid:${PICTURE_CID}" alt="${alt}" style="max-width:100%;height:auto;border:1px solid #ccc"></a></p>`;
-  const address = data === null ? '' : `<p style="color:#555">${escaped(data.finalUrl)}</p>`;
+  const image = `<p><a href="${escapeMarkup(links.baseUrl)}/artifacts/${telling.run.picture ?? ''}"><img src="cid:${PICTURE_CID}" alt="${alt}" style="max-width:100%;height:auto;border:1px solid #ccc"></a></p>`;
+  const address = data === null ? '' : `<p style="color:#555">${escapeMarkup(data.finalUrl)}</p>`;
   const diff = data?.diff
-    ? `<pre style="white-space:pre-wrap;font-size:13px;background:#f6f6f6;padding:8px">${escaped(data.diff.slice(0, DIFF_MAX_CHARS))}</pre>`
+    ? `<pre style="white-space:pre-wrap;font-size:13px;background:#f6f6f6;padding:8px">${escapeMarkup(data.diff.slice(0, DIFF_MAX_CHARS))}</pre>`
     : '';
-  const shown = linksOf(telling, links).map(([name, url]) => `<a href="${escaped(url)}">${name}</a>`);
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(titleOf(telling))}</title></head><body style="font-family:sans-serif;font-size:15px;color:#222;max-width:1200px"><p><strong>${escaped(describeEvent(telling))}</strong></p>${address}${links.hasPicture ? image : ''}${diff}<p style="color:#555">${shown.join(' · ')}</p></body></html>`;
-}
-
-export function escaped(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
+  const shown = linksOf(telling, links).map(([name, url]) => `<a href="${escapeMarkup(url)}">${name}</a>`);
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeMarkup(titleOf(telling))}</title></head><body style="font-family:sans-serif;font-size:15px;color:#222;max-width:1200px"><p><strong>${escapeMarkup(describeEvent(telling))}</strong></p>${address}${links.hasPicture ? image : ''}${diff}<p style="color:#555">${shown.join(' · ')}</p></body></html>`;
 }

@@ -1,11 +1,12 @@
 /** The page that shows all pictures of a run: `index.html` beside them. */
+
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
+import { escapeMarkup } from '../../contract/markup.js';
 import { describeError, printable, UsageError } from '../operator-error.js';
 import { replaceFile } from '../picture-file.js';
 import type { Shot } from './read-shots.js';
 import type { ShotResult } from './shots-report.js';
-import { escapeMarkup } from './visual-report.js';
 
 const MARK = '<!doctype html><!-- contact sheet of stillframe multi -->';
 

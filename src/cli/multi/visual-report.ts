@@ -1,6 +1,8 @@
 /** The report of a visual check: a directory with `index.html`, which shows what has changed, `junit.xml`, and the pictures. */
+
 import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { escapeMarkup } from '../../contract/markup.js';
 import { describeComparison, percentOf } from '../compare.js';
 import { OperatorError } from '../operator-error.js';
 import { hasPassed, type ShotComparison } from './compare-shots.js';
@@ -132,10 +134,4 @@ ${cases.join('\n')}
   </testsuite>
 </testsuites>
 `;
-}
-
-/** Text for HTML and XML, without the control characters that XML forbids. */
-export function escapeMarkup(text: string): string {
-  const plain = text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '');
-  return plain.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

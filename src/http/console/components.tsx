@@ -1,8 +1,10 @@
 /** Parts of pages that several pages have. */
+
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { StoredError } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';
+import { escapeMarkup } from '../../contract/markup.js';
 
 /** Names and values, as a description list, without those whose value is null. @param wide in two columns where there is room */
 export function Facts({
@@ -69,7 +71,7 @@ export function Table({ columns, rows }: { columns: readonly Column[]; rows: rea
 }
 
 /** Attributes that tie a control to its label and its notes. */
-export interface Labelled {
+export interface Labeled {
   id: string;
   name: string;
   'aria-describedby': string | undefined;
@@ -89,7 +91,7 @@ interface FieldProps {
   class?: string;
   /** Whether the control stands before its label. */
   labelLast?: boolean;
-  control(labelled: Labelled): Child;
+  control(labeled: Labeled): Child;
 }
 
 /** A control with its label and its notes. */
@@ -145,14 +147,14 @@ export function TextField({ value, ...field }: Omit<FieldProps, 'control'> & { v
   return (
     <Field
       {...field}
-      control={(labelled) => <input type="text" value={escaped(value)} autocomplete="off" {...labelled} />}
+      control={(labeled) => <input type="text" value={escaped(value)} autocomplete="off" {...labeled} />}
     />
   );
 }
 
 /** A field of one of several values. */
 export function SelectField({ choices, value = null, ...field }: Omit<FieldProps, 'control'> & ChoicesProps) {
-  return <Field {...field} control={(labelled) => <Select {...{ choices, value, labelled }} />} />;
+  return <Field {...field} control={(labeled) => <Select {...{ choices, value, labeled }} />} />;
 }
 
 interface ChoicesProps {
@@ -161,9 +163,9 @@ interface ChoicesProps {
   value?: string | null | undefined;
 }
 
-export function Select({ choices, value, labelled }: ChoicesProps & { labelled: Labelled }) {
+export function Select({ choices, value, labeled }: ChoicesProps & { labeled: Labeled }) {
   return (
-    <select {...labelled}>
+    <select {...labeled}>
       {choices.map(([choice, text]) => (
         <option value={choice} selected={choice === value}>
           {text}
@@ -202,20 +204,12 @@ export function Copyable({ id, text }: { id: string; text: string }) {
   );
 }
 
-const ESCAPES = [
-  ['&', '&amp;'],
-  ['<', '&lt;'],
-  ['>', '&gt;'],
-  ['"', '&quot;'],
-  ["'", '&#39;'],
-] as const;
-
 /**
  * A text that may be long, escaped for an element or an attribute. hono/jsx escapes one character at a time, which takes 100 ms for 100 KB
  * of quotes.
  */
 export function escaped(text: string) {
-  return raw(ESCAPES.reduce((done, [character, entity]) => done.replaceAll(character, entity), text));
+  return raw(escapeMarkup(text));
 }
 
 /** A text with the names of fields between backticks, which become code. */

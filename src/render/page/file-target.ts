@@ -5,6 +5,7 @@
 
 import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, isOwnDocument } from '../../contract/capture-request.js';
+import { escapeMarkup } from '../../contract/markup.js';
 import { readPageRanges } from '../../contract/page-ranges.js';
 import { runInThread } from '../../thread.js';
 import { monotonicNow } from '../deadlines.js';
@@ -160,13 +161,9 @@ function documentOf(pages: readonly PdfPagePicture[], title: string): string {
   const style = `html{background:#e8eaed}body{margin:0}section{position:relative;margin:0 auto ${GAP_PX}px;background:#fff}section:last-child{margin-bottom:0}img{display:block;width:100%;height:100%}pre{position:absolute;inset:0;margin:0;overflow:hidden;white-space:pre-wrap;font:1px sans-serif;opacity:0}`;
   const sections = pages.map(
     ({ png, width, height, text }) =>
-      `<section style="width:${width}px;height:${height}px"><pre>${escaped(text)}</pre><img alt="" src="data:image/png;base64,${Buffer.from(png).toString('base64')}"></section>`,
+      `<section style="width:${width}px;height:${height}px"><pre>${escapeMarkup(text)}</pre><img alt="" src="data:image/png;base64,${Buffer.from(png).toString('base64')}"></section>`,
   );
-  return `<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>${style}</style>${sections.join('')}`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('\0', '');
+  return `<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeMarkup(title)}</title><style>${style}</style>${sections.join('')}`;
 }
 
 function decodeURIComponentSafely(text: string): string {
