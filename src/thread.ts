@@ -121,8 +121,8 @@ async function nextAnswer<Value>(
   const timer = setTimeout(end, timeoutMs);
   signal.addEventListener('abort', end, { once: true });
   try {
-    const [given] = (await once(worker, 'message', { signal: stopping.signal })) as [Answer<Value>];
-    return given;
+    const [answer] = (await once(worker, 'message', { signal: stopping.signal })) as [Answer<Value>];
+    return answer;
   } catch (error) {
     signal.throwIfAborted();
     throw failed(error);

@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
 
 /** The folders that each folder may import besides itself, contract/ and log.ts (docs/architecture.md). */
-const LAW: Record<string, string[]> = {
+const ALLOWED_IMPORTS: Record<string, string[]> = {
   contract: [],
   'config.ts': ['tracing-config.ts'],
   'tracing-config.ts': [],
@@ -32,7 +32,7 @@ const LAW: Record<string, string[]> = {
 };
 
 /** The folders and files of render/ that each of them may import besides itself, from the lowest to the highest. */
-const IN_RENDER: Record<string, string[]> = {
+const ALLOWED_IMPORTS_IN_RENDER: Record<string, string[]> = {
   'deadlines.ts': [],
   'stage-times.ts': [],
   'memory.ts': [],
@@ -78,8 +78,8 @@ const IN_RENDER: Record<string, string[]> = {
 /** Wiring: may import anything. */
 const WIRING = /^(main|package-files)\.ts$|^(cli|library|service)\//;
 
-/** Libraries that live in one room only. */
-const FENCES: Record<string, RegExp> = {
+/** Libraries that only one folder may import. */
+const LIBRARY_FOLDERS: Record<string, RegExp> = {
   'better-sqlite3': /^store\//,
   'drizzle-orm': /^store\//,
   pg: /^store\//,
@@ -118,36 +118,36 @@ interface Import {
 const files = listSources(SRC);
 const imports = files.flatMap(readImports);
 
-describe('the layer law', () => {
-  it('finds the sources and their imports', () => {
+describe('imports', () => {
+  it('are found in all sources', () => {
     expect(files.length).toBeGreaterThan(30);
     expect(imports.length).toBeGreaterThan(100);
   });
 
-  it('lets imports go down the ranks only, types included', () => {
+  it('go to lower layers only, types included', () => {
     expect(imports.filter((one) => isInside(one.to) && !isAllowed(one)).map(say)).toEqual([]);
   });
 
-  it('lets imports inside render/ go down the ranks only, and its ranks have no cycle', () => {
+  it('go to lower layers only inside render/, whose layers have no cycle', () => {
     const inside = imports.filter(({ from, to }) => from.startsWith('render/') && to.startsWith('render/'));
     expect(inside.length).toBeGreaterThan(200);
     expect(inside.filter((one) => !isAllowedInRender(one)).map(say)).toEqual([]);
-    const ranks = Object.keys(IN_RENDER);
-    const upward = Object.entries(IN_RENDER).flatMap(([here, below]) =>
+    const ranks = Object.keys(ALLOWED_IMPORTS_IN_RENDER);
+    const upward = Object.entries(ALLOWED_IMPORTS_IN_RENDER).flatMap(([here, below]) =>
       below.filter((there) => ranks.indexOf(there) >= ranks.indexOf(here)),
     );
     expect(upward).toEqual([]);
   });
 
-  it('keeps each fenced library in its room', () => {
+  it('keep each library in its folder', () => {
     const strays = imports.filter((one) => {
-      const fence = FENCES[packageOf(one.to)];
-      return fence !== undefined && !fence.test(one.from);
+      const folder = LIBRARY_FOLDERS[packageOf(one.to)];
+      return folder !== undefined && !folder.test(one.from);
     });
     expect(strays.map(say)).toEqual([]);
   });
 
-  it('loads the SQLite driver in one place: the one for newer Nodes ends a process of Node 20', () => {
+  it('name the SQLite driver in one place: the one for newer Nodes ends a process of Node 20', () => {
     const own = (file: string) => /store\/sqlite\/driver\.ts$|layers\.test\.ts$/.test(file);
     const sources = [...files, ...listSources(join(ROOT, 'test'))].map((file) => join(SRC, file));
     const loads = /^import (?!type )[^;]*from 'better-sqlite3'/m;
@@ -184,7 +184,7 @@ describe('the layer law', () => {
     expect(strays.map(say)).toEqual([]);
   });
 
-  it('has no room for things without a place', () => {
+  it('need no catch-all files', () => {
     expect(files.filter((file) => /(^|\/)(utils?|helpers?|common|lib|types|index)(\.ts|\/)/.test(file))).toEqual([]);
   });
 });
@@ -220,21 +220,21 @@ function isInside(to: string): boolean {
 
 function isAllowed({ from, to }: Import): boolean {
   if (WIRING.test(from)) return true;
-  const [here, there] = [roomOf(from), roomOf(to)];
+  const [here, there] = [folderOf(from), folderOf(to)];
   return (
     here === there ||
     there === 'contract' ||
     (there === 'log.ts' && here !== 'contract') ||
-    (LAW[here] ?? []).includes(there)
+    (ALLOWED_IMPORTS[here] ?? []).includes(there)
   );
 }
 
 function isAllowedInRender({ from, to }: Import): boolean {
   const [here = '', there = ''] = [from, to].map((file) => file.split('/')[1]);
-  return here === there || (IN_RENDER[here] ?? []).includes(there);
+  return here === there || (ALLOWED_IMPORTS_IN_RENDER[here] ?? []).includes(there);
 }
 
-function roomOf(file: string): string {
+function folderOf(file: string): string {
   return file.split('/', 1)[0] ?? '';
 }
 

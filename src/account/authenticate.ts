@@ -1,5 +1,5 @@
 /**
- * Authentication and authorisation: keys, scopes and rate limits. Uses the store's keys; must not know HTTP, jobs or captures.
+ * Authentication and authorization: keys, scopes and signed links. Uses the store's keys; must not know HTTP, jobs or captures.
  */
 import { hashApiKey, isApiKey, type Scope } from '../contract/api-key.js';
 import { CaptureError } from '../contract/capture-error.js';

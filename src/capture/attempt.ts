@@ -10,7 +10,7 @@ import type { NamedPicture, Rendering } from '../render/capture.js';
 export const RETRY_DELAY_MS = 500;
 
 /**
- * Returns whether a failure is retried within the same time budget (decisions.md, Jobs).
+ * Returns whether a capture that failed is retried within the same time budget (decisions.md, Jobs).
  * @param leftMs of the budget, at the second attempt
  */
 export function shouldRetry(error: unknown, leftMs: number): boolean {
@@ -51,7 +51,7 @@ export function timeLimit(options: CaptureOptions): TimeLimit {
   };
 }
 
-export interface Kept {
+export interface StoredRendering {
   options: CaptureOptions;
   /** Name of the stored picture. */
   artifact: string;
@@ -65,7 +65,7 @@ export interface Kept {
 /** Builds the result of a capture that was rendered rather than found in the cache. */
 export function toCaptureData(
   rendering: Rendering,
-  { options, artifact, artifacts, html, durationMs }: Kept,
+  { options, artifact, artifacts, html, durationMs }: StoredRendering,
 ): CaptureData {
   return {
     url: shownUrl(options),

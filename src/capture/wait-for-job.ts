@@ -27,11 +27,11 @@ export interface JobWait {
 export async function waitForJob(deps: WaitForJobDeps, job: JobSnapshot, wait: JobWait): Promise<JobSnapshot> {
   let latest = job;
   while (!isTerminal(latest.state) && deps.now() < wait.until && !wait.signal?.aborted && !deps.signals.closed) {
-    const signalled = deps.signals.wait(latest.id, wait.until - deps.now(), wait.signal);
+    const signaled = deps.signals.wait(latest.id, wait.until - deps.now(), wait.signal);
     // Read after subscribing and before waiting, so that a finish in between is not missed.
     const read = await readJob(deps, latest.id);
     if (read !== undefined && isTerminal(read.state)) return read;
-    await signalled;
+    await signaled;
     latest = (await readJob(deps, latest.id)) ?? latest;
   }
   return latest;

@@ -79,7 +79,7 @@ export async function* chunksOf(artifact: OpenArtifact): AsyncGenerator<Buffer> 
   yield* await artifact.read();
 }
 
-interface Asking {
+interface PdfCaller {
   principal: Principal;
   signal: AbortSignal;
 }
@@ -91,7 +91,7 @@ interface Asking {
 export async function workOnPdfs(
   deps: PdfDeps,
   { files, changes, bookmarks, edits, attachments }: PdfRequest,
-  who: Asking,
+  who: PdfCaller,
 ): Promise<MadePdf[]> {
   if (attachments.reduce((sum, file) => sum + file.bytes, 0) > ATTACHMENTS_MAX_BYTES)
     throw refusedField('attachments', `must have at most ${ATTACHMENTS_MAX_BYTES / 1e6} MB together`);
@@ -110,7 +110,7 @@ export async function workOnPdfs(
 }
 
 /** Reads what PDFs say about themselves, as `workOnPdfs`. */
-export async function readPdfs(deps: PdfDeps, files: readonly FoundPdf[], who: Asking): Promise<PdfFacts[]> {
+export async function readPdfs(deps: PdfDeps, files: readonly FoundPdf[], who: PdfCaller): Promise<PdfFacts[]> {
   return await charged(deps, files, who, () =>
     deps.queue.read({ account: who.principal.accountId, signal: who.signal }, () =>
       load(deps, { files, attachments: [], makesMany: false }, who),
@@ -121,7 +121,7 @@ export async function readPdfs(deps: PdfDeps, files: readonly FoundPdf[], who: A
 async function charged<Value>(
   deps: PdfDeps,
   files: readonly FoundPdf[],
-  { principal }: Asking,
+  { principal }: PdfCaller,
   work: () => Promise<Value>,
 ): Promise<Value> {
   if (sizeOf(files) > PDF_FILES_MAX_BYTES)
@@ -145,7 +145,7 @@ async function load(
     attachments,
     makesMany,
   }: { files: readonly FoundPdf[]; attachments: readonly FoundAttachment[]; makesMany: boolean },
-  { signal }: Asking,
+  { signal }: PdfCaller,
 ): Promise<{ files: InputPdf[]; attached: PdfAttachment[] } & Disposable> {
   const inputBytes = BYTES_PER_BYTE * (sizeOf(files) + sizeOf(attachments));
   const bytes = LIBRARY_BYTES + inputBytes + (makesMany ? PDFS_MADE_MAX_BYTES : 0);

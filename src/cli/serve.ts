@@ -36,14 +36,14 @@ export function addServeCommand(program: Command, isDefault: boolean): void {
     const tracing = readTracing();
     const log = createLog({ level: config.log, format: config.logFormat });
     using _guard = guardProcess(log);
-    const signalled = firstSignal(log);
+    const signaled = firstSignal(log);
     const { Service } = await import('../service/service.js');
     const service = await Service.start(config, { log, tracing, print: printLine });
     void reportFonts(config, log);
-    const isReady = await Promise.race([readyOrStopped(service).then(() => true), signalled.then(() => false)]);
+    const isReady = await Promise.race([readyOrStopped(service).then(() => true), signaled.then(() => false)]);
     if (!isReady) setTimeout(() => process.exit(), STARTING_STOP_MS);
     else announce(config, log, service);
-    await signalled;
+    await signaled;
     await drain(log, service);
   });
 }

@@ -59,7 +59,7 @@ export function addTemplatesCommand(program: Command): void {
     );
   templates
     .command('preview')
-    .description('show a template in the browsers of this machine, and show it anew when a file changes')
+    .description('show a template in the browsers of this machine, and reload it when a file changes')
     .argument('<dir>', 'directory with index.html, template.json and the other files')
     .addOption(new Option('--port <port>', 'port on 127.0.0.1').argParser(port).default(4173))
     .addHelpText('after', '\nExample:\n  stillframe templates preview og-card/')

@@ -1,4 +1,4 @@
-/** Compares two pictures pixel by pixel, in one pass over rows, so that memory is bounded by the two decoded pictures. */
+/** The pixel diff of two screenshots: compares them in one pass over rows, so that memory is bounded by the two decoded pictures. */
 
 import { diff } from '@blazediff/core';
 import { CaptureError } from '../contract/capture-error.js';

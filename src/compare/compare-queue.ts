@@ -1,7 +1,7 @@
 import { CaptureError } from '../contract/capture-error.js';
 import type { Comparison } from '../contract/comparison.js';
-import { Places } from '../contract/places.js';
-import { Turns } from '../contract/turns.js';
+import { ConcurrencyLimiter } from '../contract/concurrency-limiter.js';
+import { FairQueue } from '../contract/fair-queue.js';
 import { runInThread } from '../thread.js';
 import type { CompareTask } from './compare-thread.js';
 
@@ -24,8 +24,8 @@ export interface Comparer {
 
 /** Makes comparisons in a thread, one at a time, since each holds two decoded pictures. */
 export class CompareQueue {
-  readonly #places = new Places(PLACES);
-  readonly #turns = new Turns(1);
+  readonly #places = new ConcurrencyLimiter(PLACES);
+  readonly #turns = new FairQueue(1);
 
   /** @param thread URL of the bundled compare-thread */
   constructor(private readonly thread: URL) {}

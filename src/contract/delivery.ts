@@ -93,11 +93,11 @@ export function toWebhookPayload(
 ): Record<string, unknown> {
   const { result } = job;
   if (result === null) throw new Error(`job ${job.id} is not terminal: nothing to announce`);
-  const { worker_id: _, ...told } = toWireResult(job, result, places);
+  const { worker_id: _, ...shared } = toWireResult(job, result, places);
   return {
     event: eventOf(result.outcome.ok ? 'completed' : 'failed'),
     job_id: job.id,
-    ...told,
+    ...shared,
     delivery_id: delivery.deliveryId,
     delivery_generation: delivery.generation,
   };

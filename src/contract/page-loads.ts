@@ -3,7 +3,7 @@ import type { CaptureOptions, PdfOption, PictureEntry } from './capture-request.
 import { PDF_DOCUMENTS_MAX_MS, PICTURES_MAX } from './limits.js';
 
 /** One picture, or one of each element that matches. */
-export interface PictureOrdered {
+export interface RequestedPicture {
   /** Null if the request has one picture. */
   name: string | null;
   /** The options of a request for this picture alone. */
@@ -16,7 +16,7 @@ export interface PictureOrdered {
 export interface PageLoad {
   /** The options of its first picture. */
   options: CaptureOptions;
-  pictures: PictureOrdered[];
+  pictures: RequestedPicture[];
 }
 
 type Several = Pick<CaptureOptions, 'captures' | 'viewports' | 'colorSchemes'>;
@@ -41,7 +41,7 @@ export function pageLoadsOf(options: CaptureOptions): PageLoad[] {
         ...(scheme === null ? {} : { colorScheme: scheme }),
       };
       const outer = [viewport === null ? null : viewportName(viewport), scheme];
-      const pictures = (captures ?? [null]).map((entry, index): PictureOrdered => {
+      const pictures = (captures ?? [null]).map((entry, index): RequestedPicture => {
         const name = [...outer, entry === null ? null : (entry.name ?? `capture-${index + 1}`)]
           .filter((part) => part !== null)
           .join('-');

@@ -1046,7 +1046,7 @@ export const requestFields = {
     .strictObject({
       latitude: z.number().min(-90).max(90).meta({ description: 'degrees north', example: 52.52 }),
       longitude: z.number().min(-180).max(180).meta({ description: 'degrees east', example: 13.4 }),
-      accuracy: z.number().min(0).max(1_000_000).default(0).meta({ description: 'metres', example: 10 }),
+      accuracy: z.number().min(0).max(1_000_000).default(0).meta({ description: 'meters', example: 10 }),
     })
     .optional()
     .meta({

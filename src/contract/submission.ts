@@ -31,7 +31,7 @@ export interface Submission {
   webhook: WebhookOptions | null;
   /** Equal for equivalent submissions (interface.md, Idempotency rules 1). Contains secrets: store only a keyed digest. */
   identity: string;
-  /** Equal for captures of the same picture; null if the result cache is bypassed. Contains secrets, as above. */
+  /** The cache key: equal for captures of the same picture; null if the result cache is bypassed. Contains secrets, as above. */
   cacheIdentity: string | null;
 }
 

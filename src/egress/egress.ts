@@ -44,7 +44,7 @@ export interface LocalPassage {
   trusted: readonly string[];
   /** Calls back when the page is about to read a file, after which it reaches trusted destinations only. */
   onRead(listener: () => void): void;
-  /** Told each refused destination once, instead of the log. */
+  /** Called once for each refused destination, which is then not logged. */
   refused(refusal: Refusal): void;
 }
 

@@ -16,7 +16,7 @@ const METADATA_NAMES = new Set([
 ]);
 
 /** A verdict, with the reason of a refusal for the log. */
-export type Judgement = HostVerdict & { explanation?: string };
+export type HostCheck = HostVerdict & { explanation?: string };
 
 /** The destinations that may be reached: allowed ones, and public addresses outside this machine's own networks; nothing that is denied. */
 export interface DestinationRules {
@@ -36,7 +36,7 @@ export interface Judging extends DestinationRules {
  * @param host as in a URL or a CONNECT line
  * @returns the only addresses that may be connected to; never rejects
  */
-export async function judgeHost(judging: Judging, host: string, port: number): Promise<Judgement> {
+export async function judgeHost(judging: Judging, host: string, port: number): Promise<HostCheck> {
   const spelling = readHost(host);
   const known = judgeSpelling(judging, spelling, port);
   if (known !== null || spelling.kind === 'nonsense' || spelling.kind === 'address')
@@ -59,7 +59,7 @@ export async function judgeHost(judging: Judging, host: string, port: number): P
  *
  * @returns null if it takes a look-up
  */
-export function judgeSpelling(rules: DestinationRules, spelling: HostSpelling, port: number): Judgement | null {
+export function judgeSpelling(rules: DestinationRules, spelling: HostSpelling, port: number): HostCheck | null {
   const { allow, deny } = rules;
   if ('name' in spelling && METADATA_NAMES.has(spelling.name))
     return refuse('blocked_name', 'it names a metadata service');
@@ -118,7 +118,7 @@ interface Found {
 }
 
 /** One refused address refuses the name: the name server could choose which one a retry would get. */
-function judgeAddresses(rules: DestinationRules, { spelling, addresses, port }: Found): Judgement {
+function judgeAddresses(rules: DestinationRules, { spelling, addresses, port }: Found): HostCheck {
   const effective = rules.allow.hasName(spelling.name, port) ? { ...rules, allow: ALL_DESTINATIONS } : rules;
   // Private and reserved names have no public sites: their addresses must be allowed explicitly.
   const mustBeAllowed = spelling.kind !== 'name';
@@ -142,6 +142,6 @@ function addressProblem({ allow, deny, local }: DestinationRules, address: strin
   return local.has(address) ? 'on a network of this machine' : null;
 }
 
-function refuse(reason: 'blocked_address' | 'blocked_name', explanation: string): Judgement {
+function refuse(reason: 'blocked_address' | 'blocked_name', explanation: string): HostCheck {
   return { ok: false, reason, temporary: false, explanation };
 }

@@ -17,7 +17,7 @@ import {
 } from './egress.js';
 import { type FetchRoute, fetchPublic } from './fetch-public.js';
 import { portOf, readHost } from './host-name.js';
-import { isAllowed, type Judgement, type Judging, judgeHost, judgeSpelling } from './judge-host.js';
+import { type HostCheck, isAllowed, type Judging, judgeHost, judgeSpelling } from './judge-host.js';
 import { LocalNetworks } from './local-networks.js';
 import { logRefusal, type ProxyTarget, type Reach } from './outbound-route.js';
 import { proxyProblem } from './proxy-server.js';
@@ -92,7 +92,7 @@ class Gate implements Egress {
   }
 
   async judgeHost(host: string, port: number, requester: Requester = {}): Promise<HostVerdict> {
-    const verdict = await judgeEvenly(this.#forServer, { host, port });
+    const verdict = await judgeInConstantTime(this.#forServer, { host, port });
     if (!verdict.ok)
       logRefusal(
         this.#options.log,
@@ -108,7 +108,7 @@ class Gate implements Egress {
     const captureProxy = await LoopbackCaptureProxy.open({
       resolve,
       judge: (host, port, { reach, resolve, since }) =>
-        judgeEvenly({ ...this.#rulesFor(reach), resolve }, { host, port, since, proxies: this.#proxies }),
+        judgeInConstantTime({ ...this.#rulesFor(reach), resolve }, { host, port, since, proxies: this.#proxies }),
       isAllowed: (url, lookUp) =>
         isAllowed({ ...this.#forCaptures, resolve: lookUp }, new URL(url).hostname, portOf(new URL(url))),
       maxBytes: this.#options.maxBytesPerCapture ?? CAPTURE_MAX_BYTES,
@@ -142,7 +142,7 @@ class Gate implements Egress {
   #direct(url: URL, exempt: boolean, refuse: (reason: Refusal['reason'], explanation?: string) => Error): FetchRoute {
     const judging = exempt ? this.#rulesFor('anywhere') : this.#forServer;
     const connect = async (signal: AbortSignal) => {
-      const verdict = await judgeEvenly(judging, { host: url.hostname, port: portOf(url) });
+      const verdict = await judgeInConstantTime(judging, { host: url.hostname, port: portOf(url) });
       if (verdict.ok) return dial(verdict.addresses, portOf(url), signal);
       // A temporary failure of the name server does not refuse the destination, and is retried.
       if (verdict.reason === 'unresolvable' && verdict.temporary)
@@ -169,21 +169,21 @@ interface Question {
 }
 
 /** Checks a destination; all refusals take the same time. */
-async function judgeEvenly(
+async function judgeInConstantTime(
   judging: Judging,
   { host, port, since = performance.now(), proxies }: Question,
-): Promise<Judgement> {
+): Promise<HostCheck> {
   const verdict = refuseOwnProxies(await judgeHost(judging, host, port), port, proxies);
-  if (!verdict.ok) await evenRefusal(since);
+  if (!verdict.ok) await delayRefusal(since);
   return verdict;
 }
 
 /** Even if the operator allows loopback, a page must not reach another capture's proxy. */
 function refuseOwnProxies(
-  verdict: Judgement,
+  verdict: HostCheck,
   port: number,
   proxies: ReadonlySet<LoopbackCaptureProxy> = new Set(),
-): Judgement {
+): HostCheck {
   const isOwnProxy =
     verdict.ok &&
     verdict.addresses.some(reachesOwnProxies) &&
@@ -194,7 +194,8 @@ function refuseOwnProxies(
 }
 
 function throughProxy(captureProxy: CaptureProxy, url: URL, exempt: boolean): FetchRoute {
-  if (!(captureProxy instanceof LoopbackCaptureProxy)) throw new TypeError('this proxy is none of ours');
+  if (!(captureProxy instanceof LoopbackCaptureProxy))
+    throw new TypeError('`via` must be a capture proxy of this server');
   const target: ProxyTarget = { host: url.hostname, port: portOf(url), exempt };
   return {
     connect: (signal) => captureProxy.connect(target, signal),
@@ -213,7 +214,7 @@ function reachesOwnProxies(address: string): boolean {
  *
  * @param since performance.now() of the query
  */
-async function evenRefusal(since: number): Promise<void> {
+async function delayRefusal(since: number): Promise<void> {
   const taken = performance.now() - since;
   await pause(Math.ceil((taken + 1) / STEP_MS) * STEP_MS + Math.random() * JITTER_MS - taken);
 }

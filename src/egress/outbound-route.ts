@@ -5,7 +5,7 @@ import { type DestinationList, parseDestinations } from './destination-list.js';
 import { DialFailure, dial } from './dial.js';
 import { EgressRefused, type Passage, type Refusal, type Requester } from './egress.js';
 import type { AbsoluteRoute } from './fetch-public.js';
-import { isListed, type Judgement } from './judge-host.js';
+import { type HostCheck, isListed } from './judge-host.js';
 import { KEPT, type Resolve, rememberLookups } from './resolve-host.js';
 import type { TrafficLedger } from './traffic-ledger.js';
 import { UpstreamProxy } from './upstream-proxy.js';
@@ -19,7 +19,7 @@ export type Reach = 'public' | 'allowed' | 'anywhere' | DestinationList;
 export interface OutboundRules {
   resolve: Resolve;
   /** @param options.since performance.now() of the query, if an earlier look-up was part of it */
-  judge(host: string, port: number, options: { reach: Reach; resolve: Resolve; since?: number }): Promise<Judgement>;
+  judge(host: string, port: number, options: { reach: Reach; resolve: Resolve; since?: number }): Promise<HostCheck>;
   /** Whether a capture's own URL is a destination that the operator allows. */
   isAllowed(url: string, resolve: Resolve): Promise<boolean>;
   /** PEM certificates to trust instead of the system's, for a caller's https proxy. */
@@ -34,7 +34,7 @@ export interface ProxyTarget {
   exempt: boolean;
 }
 
-export interface Keeping {
+export interface ConnectionHooks {
   ledger: TrafficLedger;
   closing: AbortSignal;
   /** Registers a connection, which is closed with the capture. */
@@ -47,7 +47,7 @@ interface Check {
 }
 
 /** Maximum number of refused destinations that are logged per capture. */
-const TOLD_DESTINATIONS = 100;
+const LOGGED_DESTINATIONS_MAX = 100;
 
 /** Checks ahead of connections at once, as many as the connections that Chromium opens to a proxy. */
 const CHECKS_MAX = 32;
@@ -62,8 +62,8 @@ const ADVICE = {
 export class OutboundRoute {
   readonly proxy: UpstreamProxy | null;
   readonly #rules: OutboundRules;
-  readonly #keeping: Keeping;
-  readonly #told = new Set<string>();
+  readonly #connections: ConnectionHooks;
+  readonly #logged = new Set<string>();
   readonly #refused = new LRUCache<string, Refusal>(KEPT);
   readonly #checked = new LRUCache<string, Check>(KEPT);
   readonly passage: Passage;
@@ -75,9 +75,9 @@ export class OutboundRoute {
   #only: DestinationList | null = null;
   readonly #open = new Map<Socket, ProxyTarget>();
 
-  constructor(rules: OutboundRules, passage: Passage, keeping: Keeping) {
+  constructor(rules: OutboundRules, passage: Passage, keeping: ConnectionHooks) {
     this.#rules = rules;
-    this.#keeping = keeping;
+    this.#connections = keeping;
     this.passage = passage;
     this.#resolve = rememberLookups(rules.resolve);
     // The caller chooses the proxy, not the page, so every capture may use a proxy that the operator allows.
@@ -130,14 +130,14 @@ export class OutboundRoute {
   }
 
   /**
-   * Checks a destination. The first refusal takes as long as any other; the page then knows it, so it is repeated at once: a page may have
+   * Checks a destination, which prevents SSRF; each address that a redirect leads to is checked as well. The first refusal takes as long as any other; the page then knows it, so it is repeated at once: a page may have
    * many images on a host that no longer exists.
    *
    * @returns the addresses that may be connected to
    * @throws EgressRefused
    */
   async authorize({ host, port, exempt }: ProxyTarget): Promise<string[]> {
-    if (this.#keeping.ledger.over) throw new EgressRefused({ host, port, reason: 'over_limit' });
+    if (this.#connections.ledger.over) throw new EgressRefused({ host, port, reason: 'over_limit' });
     const since = performance.now();
     const key = `${host}:${port}:${exempt}`;
     const known = this.#refused.get(key);
@@ -204,7 +204,7 @@ export class OutboundRoute {
 
   /** Closes a connection that was opened too late: none outlives the capture or its limit. */
   #meter(socket: Socket): Socket {
-    const { ledger, closing, hold } = this.#keeping;
+    const { ledger, closing, hold } = this.#connections;
     if (closing.aborted || ledger.over) {
       socket.destroy();
       throw new DialFailure('ECONNABORTED', 'the proxy is closed');
@@ -217,8 +217,8 @@ export class OutboundRoute {
   /** Logs each refused destination once, since a page may retry it many times. */
   #report(refusal: Refusal, explanation: string | undefined): void {
     const key = `${refusal.host}:${refusal.port}`;
-    if (this.#told.has(key) || this.#told.size >= TOLD_DESTINATIONS) return;
-    this.#told.add(key);
+    if (this.#logged.has(key) || this.#logged.size >= LOGGED_DESTINATIONS_MAX) return;
+    this.#logged.add(key);
     const { local, requester = {} } = this.passage;
     if (local === undefined) logRefusal(this.#rules.log, refusal, { explanation, to: 'captures', requester });
     else local.refused(refusal);

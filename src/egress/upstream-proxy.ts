@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { codeOf, DialFailure, dial } from './dial.js';
 import type { CallerProxy } from './egress.js';
-import type { Judgement } from './judge-host.js';
+import type { HostCheck } from './judge-host.js';
 import {
   type Credentials,
   connectByHttp,
@@ -26,7 +26,7 @@ export class CallerProxyFailure extends Error {
 }
 
 export interface UpstreamProxyRules {
-  judge(host: string, port: number): Promise<Judgement>;
+  judge(host: string, port: number): Promise<HostCheck>;
   /** PEM certificates to trust instead of the system's, for an https proxy. */
   ca: string[] | undefined;
 }

@@ -15,13 +15,13 @@ import type { FoundPdf, MadePdf, PdfFacts, PdfRequest } from '../capture/work-on
 import type { BatchSnapshot, BatchSubmission } from '../contract/batch.js';
 import type { Comparison, ComparisonOptions, PictureSource } from '../contract/comparison.js';
 import type { CompatibleApi } from '../contract/compatible-apis.js';
+import type { ConcurrencyLimiter } from '../contract/concurrency-limiter.js';
+import type { FairQueue } from '../contract/fair-queue.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import type { ModelTiles, TileSelection } from '../contract/model-tiles.js';
 import type { PdfSource } from '../contract/pdf-work.js';
-import type { Places } from '../contract/places.js';
 import type { ToleratedCode } from '../contract/request-fields.js';
 import type { Submission } from '../contract/submission.js';
-import type { Turns } from '../contract/turns.js';
 import type { Log } from '../log.js';
 import type { SubmissionTrace, Traces } from '../tracing/traces.js';
 import type { Watches } from '../watch/watches.js';
@@ -47,7 +47,7 @@ export interface AppServices {
   /** Resolves after durable acceptance. @throws CaptureError */
   submit(submission: Submission, context: SubmitContext): Promise<JobSnapshot>;
   /** The job once it is terminal, or its current state when the sync budget is spent or nobody waits any more. @throws CaptureError if it is canceled */
-  waitForJob(job: JobSnapshot, nobodyWaits: AbortSignal): Promise<JobSnapshot>;
+  waitForJob(job: JobSnapshot, signal: AbortSignal): Promise<JobSnapshot>;
   batches: {
     /** Resolves after durable acceptance. @throws CaptureError */
     submit(submission: BatchSubmission, context: BatchContext): Promise<BatchSnapshot>;
@@ -91,13 +91,13 @@ export interface AppServices {
   /** The watches, whose code is loaded when it is first asked for. */
   watches(): Promise<Watches>;
   /** Turns of the threads that read what callers send. */
-  threads: Pick<Turns, 'take'>;
+  threads: Pick<FairQueue, 'take'>;
   /** Requests with files. */
   uploads: {
     /** For the time in which a request is received. */
-    places: Pick<Places, 'wait'>;
+    places: Pick<ConcurrencyLimiter, 'wait'>;
     /** For a conversion of a compatible API, until it has ended. */
-    conversions: Pick<Places, 'wait'>;
+    conversions: Pick<ConcurrencyLimiter, 'wait'>;
     /** The place where a request is kept while it is received. */
     dir: string;
   };

@@ -62,7 +62,7 @@ export async function answerPicture(
   {
     data,
     artifact,
-    ...how
+    ...options
   }: { data: CaptureData; artifact?: OpenArtifact } & Pick<
     NamedArtifact,
     'cacheControl' | 'conditional' | 'disposition' | 'contentType'
@@ -73,7 +73,7 @@ export async function answerPicture(
   headers['x-width'] = String(data.width);
   headers['x-height'] = String(data.height);
   headers['x-cached'] = String(data.cached);
-  return await sendArtifact(services, c, { name: data.artifact, artifact: opened, mayRedirect: false, ...how });
+  return await sendArtifact(services, c, { name: data.artifact, artifact: opened, mayRedirect: false, ...options });
 }
 
 /**

@@ -1,6 +1,6 @@
 import { CaptureError } from '../contract/capture-error.js';
-import { Places } from '../contract/places.js';
-import { Turns } from '../contract/turns.js';
+import { ConcurrencyLimiter } from '../contract/concurrency-limiter.js';
+import { FairQueue } from '../contract/fair-queue.js';
 import type { PdfFiles } from './pdf-files.js';
 import type { PdfFacts } from './read-pdfs.js';
 import type { InputPdf, MadePdf, PdfWork } from './work-on-pdfs.js';
@@ -15,15 +15,15 @@ const PLACES = {
 /** 5,000 pages take some seconds on a slow machine. */
 const TIMEOUT_MS = 60_000;
 
-interface Asking {
+interface PdfCaller {
   account: string;
   signal: AbortSignal;
 }
 
 /** Works on PDFs of callers, one request at a time: accounts take turns, and captures have the other processors. */
 export class PdfQueue {
-  readonly #places = new Places(PLACES);
-  readonly #turns = new Turns(1);
+  readonly #places = new ConcurrencyLimiter(PLACES);
+  readonly #turns = new FairQueue(1);
 
   constructor(private readonly files: Pick<PdfFiles, 'work' | 'read'>) {}
 
@@ -37,7 +37,7 @@ export class PdfQueue {
 
   /** As `work`, for what files say about themselves. */
   async read(
-    { account, signal }: Asking,
+    { account, signal }: PdfCaller,
     load: () => Promise<{ files: InputPdf[] } & Disposable>,
   ): Promise<PdfFacts[]> {
     using _turn = await this.#turns.take(account, signal);
@@ -49,7 +49,7 @@ export class PdfQueue {
    * @param load reads the files once it is their turn, and reserves memory for them
    * @throws CaptureError `invalid_request` for files that cannot be read, or take too much time or memory; whatever `load` throws; the signal's reason
    */
-  async work({ account, signal }: Asking, load: () => Promise<PdfWork & Disposable>): Promise<MadePdf[]> {
+  async work({ account, signal }: PdfCaller, load: () => Promise<PdfWork & Disposable>): Promise<MadePdf[]> {
     using _turn = await this.#turns.take(account, signal);
     using loaded = await load();
     const { files, changes, bookmarks, edits } = loaded;

@@ -235,11 +235,11 @@ const REDIRECTED_TO_LOGIN: CaptureWarning = {
 };
 
 async function asksForPassword(page: OpenPage, options: CaptureOptions): Promise<boolean> {
-  if (isOwnDocument(options) || placeOf(page.session.page.url()) === placeOf(options.url)) return false;
+  if (isOwnDocument(options) || hostAndPath(page.session.page.url()) === hostAndPath(options.url)) return false;
   return await answerOr(page, page.world.call('documents.asksForPassword'), { ms: LOOK_MAX_MS, otherwise: false });
 }
 
-function placeOf(url: string): string {
+function hostAndPath(url: string): string {
   const { host, pathname } = new URL(url);
   return host.replace(/^www\./, '') + pathname.replace(/(?<!\/)\/+$/, '');
 }

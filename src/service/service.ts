@@ -20,10 +20,10 @@ import { FinishSignals, waitForJob } from '../capture/wait-for-job.js';
 import { findPdf, readPdfs, workOnPdfs } from '../capture/work-on-pdfs.js';
 import { CompareQueue } from '../compare/compare-queue.js';
 import type { Config, Role } from '../config.js';
+import { ConcurrencyLimiter } from '../contract/concurrency-limiter.js';
+import { FairQueue } from '../contract/fair-queue.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import { JOBS_WITH_FILES_MAX, JOBS_WITH_FILES_OF_ACCOUNT_MAX } from '../contract/limits.js';
-import { Places } from '../contract/places.js';
-import { Turns } from '../contract/turns.js';
 import { createApp, loadRoutes } from '../http/app.js';
 import type { AppServices, ConsoleServices } from '../http/app-services.js';
 import { type HttpServer, startHttp } from '../http/serve.js';
@@ -410,10 +410,10 @@ export class Service implements AsyncDisposable {
         read: (files, who) => readPdfs(pdfDeps(), files, who),
       },
       templates: this.templates,
-      threads: new Turns(READING_THREADS),
+      threads: new FairQueue(READING_THREADS),
       uploads: {
-        places: new Places(UPLOAD_PLACES),
-        conversions: new Places(CONVERSION_PLACES),
+        places: new ConcurrencyLimiter(UPLOAD_PLACES),
+        conversions: new ConcurrencyLimiter(CONVERSION_PLACES),
         dir: join(config.dataDir, 'uploads'),
       },
       modelView: (name, selection) => views.view(name, selection),

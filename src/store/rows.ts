@@ -5,7 +5,7 @@ import { jobUrl } from '../contract/capture-request.js';
 import type { JobResult, JobSnapshot } from '../contract/job.js';
 import type * as postgres from './postgres/schema.js';
 import type * as sqlite from './sqlite/schema.js';
-import type { FinishedCapture, NewJob, Took, UploadedPicture } from './store.js';
+import type { Elapsed, FinishedCapture, NewJob, UploadedPicture } from './store.js';
 
 /** The fields that rows of a table have in both engines. */
 type Shared<One, Other> = { [Field in keyof One & keyof Other]: One[Field] | Other[Field] };
@@ -76,7 +76,7 @@ export function ownData(capture: FinishedCapture | UploadedPicture): string {
 
 /** Value of `data` for a job that shares the render of another one. */
 export function sharedData({ data }: Pick<JobRow, 'data'>): string {
-  const { tookMs } = JSON.parse(data ?? '{}') as Took;
+  const { tookMs } = JSON.parse(data ?? '{}') as Elapsed;
   return JSON.stringify({ cached: true, tookMs });
 }
 
@@ -157,7 +157,7 @@ export function toSnapshot(row: Omit<FoundJob, 'seq'>): JobSnapshot {
 /** Builds the result. Its `durationMs` spans the job, from submission to end; the duration of the render is in `data`. */
 function toResult(row: Omit<FoundJob, 'seq'>): JobResult | null {
   if (row.endedAt === null) return null;
-  const { tookMs, ...own } = JSON.parse(row.data ?? row.error ?? '{}') as Took & object;
+  const { tookMs, ...own } = JSON.parse(row.data ?? row.error ?? '{}') as Elapsed & object;
   const data = (): CaptureData => ({ ...JSON.parse(row.keptData ?? '{}'), ...own });
   return {
     outcome: row.data === null ? { ok: false, error: own as StoredError } : { ok: true, data: data() },

@@ -229,12 +229,12 @@ export interface Claim {
 }
 
 /** The end of a job. */
-export interface Took {
+export interface Elapsed {
   /** From the submission of the job to its end, in ms, by a clock that does not jump; absent where nobody has measured it. */
   tookMs?: number;
 }
 
-export interface FinishedCapture extends Took {
+export interface FinishedCapture extends Elapsed {
   data: CaptureData;
   artifact: StoredFile;
   /** The pictures after the first, which are kept and deleted together with it; absent if there are none. */
@@ -249,7 +249,7 @@ export interface StoredFile {
 }
 
 /** A stored picture that a job has uploaded. */
-export interface UploadedPicture extends Took {
+export interface UploadedPicture extends Elapsed {
   /** Name of the artifact. */
   stored: string;
   upload: UploadResult;
@@ -326,7 +326,7 @@ export interface JobStore {
    */
   complete(claim: Claim, capture: FinishedCapture | UploadedPicture, now: number): Promise<EndedJob[]>;
   /** Fails a job, like `complete`. Followers with a longer timeout than this job continue on their own. */
-  fail(claim: Claim, error: StoredError & Took, now: number): Promise<EndedJob[]>;
+  fail(claim: Claim, error: StoredError & Elapsed, now: number): Promise<EndedJob[]>;
   /**
    * Ends some more followers of an ended job with its result, in a separate transaction.
    * @returns null if none is left

@@ -40,23 +40,23 @@ export function openOrNull(vault: Pick<Vault, 'open'>, sealed: Buffer, place: st
 }
 
 /** Encrypts the options of a job, since headers and proxies contain credentials. They are deleted at the job's end. */
-export function sealOrder(vault: Vault, jobId: string, options: CaptureOptions): Buffer {
+export function encryptOptions(vault: Vault, jobId: string, options: CaptureOptions): Buffer {
   return vault.seal(JSON.stringify(options), placeOf.order(jobId));
 }
 
 /** Decrypts the options of a job; null if it has none, or if that is impossible. */
-export function openOrder(vault: Vault, jobId: string, sealed: Buffer | null): CaptureOptions | null {
+export function decryptOptions(vault: Vault, jobId: string, sealed: Buffer | null): CaptureOptions | null {
   const order = sealed === null ? null : openOrNull(vault, sealed, placeOf.order(jobId));
   // An order that was accepted before an upgrade lacks the options of the new version.
   return order === null ? null : { ...defaultOptions(), ...JSON.parse(order) };
 }
 
 /** Returns the options that can be decrypted, by job. */
-export function openOrders(
+export function decryptAllOptions(
   vault: Vault,
   orders: readonly { jobId: string; sealed: Buffer }[],
 ): Map<string, CaptureOptions> {
-  const opened = orders.map(({ jobId, sealed }) => [jobId, openOrder(vault, jobId, sealed)] as const);
+  const opened = orders.map(({ jobId, sealed }) => [jobId, decryptOptions(vault, jobId, sealed)] as const);
   return new Map(opened.flatMap(([jobId, options]) => (options === null ? [] : [[jobId, options]])));
 }
 

@@ -82,11 +82,11 @@ function placeInElement(element: Element, values: MarkedValues): void {
 
 function attributeValue(
   element: Element,
-  { name: given, prefix, value }: Element['attrs'][number],
+  { name: localName, prefix, value }: Element['attrs'][number],
   values: MarkedValues,
 ): string {
   const tag = element.tagName.toLowerCase();
-  const name = (prefix ? `${prefix}:${given}` : given).toLowerCase();
+  const name = (prefix ? `${prefix}:${localName}` : localName).toLowerCase();
   const place = `the attribute \`${name}\` of <${tag}>`;
   const parts = values.partsOf(value);
   if (name === 'style') return placeInCss(parts);

@@ -72,10 +72,11 @@ function refuseEngineError(error: unknown): never {
   const cause = LiquidError.is(error) ? (error.originalError ?? error) : error;
   const size = refusedSize(cause);
   if (size !== null) throw size;
-  // The first line; the others show the source.
-  const [said = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
-  const [, missing] = /^ENOENT: Failed to lookup "([^"]{1,200})"/.exec(said) ?? [];
-  const problem = missing === undefined ? said.slice(0, 300) : `\`${missing}\` is not a .liquid file of the template`;
+  // The other lines show the source.
+  const [firstLine = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
+  const [, missing] = /^ENOENT: Failed to lookup "([^"]{1,200})"/.exec(firstLine) ?? [];
+  const problem =
+    missing === undefined ? firstLine.slice(0, 300) : `\`${missing}\` is not a .liquid file of the template`;
   throw refused(`cannot be rendered: ${problem}`);
 }
 

@@ -42,20 +42,20 @@ const LOOK_AGAIN_MS = 30_000;
 /** When a capture is submitted again that the queue, the storage or the comparisons had no room for. */
 const BUSY_MS = 5_000;
 /** Failed runs in a row after which one message says so. */
-const FAILURES_TOLD = 3;
+const FAILURES_BEFORE_MESSAGE = 3;
 /** Watches that are due at once and are started in one turn of the event loop. */
 const FIRED_AT_ONCE = 10;
 
 const OVERLAP: StoredError = {
   code: 'rate_limited',
-  message: 'The run before had not ended yet.',
+  message: 'The previous run had not ended yet.',
   retriable: true,
   status: 429,
   details: { reason: 'previous_run_unfinished' },
 };
 
 /** Starts the runs of all watches that are due, one for each, however many times have passed. */
-export async function fireDue({ store, now }: Pick<RunDeps, 'store' | 'now'>): Promise<void> {
+export async function startDueRuns({ store, now }: Pick<RunDeps, 'store' | 'now'>): Promise<void> {
   for (;;) {
     const due = await store.dueWatches(now(), FIRED_AT_ONCE);
     await Promise.all(
@@ -70,7 +70,7 @@ export async function fireDue({ store, now }: Pick<RunDeps, 'store' | 'now'>): P
 }
 
 /** Moves times that are further away than the schedule has them, because the clock was set back. */
-export async function bringForward({ store, now }: Pick<RunDeps, 'store' | 'now'>): Promise<void> {
+export async function clampNextTimes({ store, now }: Pick<RunDeps, 'store' | 'now'>): Promise<void> {
   for (let after = ''; ; ) {
     const some = await store.scheduledWatches({ after, limit: FIRED_AT_ONCE });
     for (const watch of some) {
@@ -267,7 +267,7 @@ async function failOrRetry(work: Work, error: StoredError): Promise<void> {
 async function fail(work: Work, error: StoredError, data: RunData | null): Promise<void> {
   const { watch } = work;
   const failures = watch.failures + 1;
-  const notifies = failures >= FAILURES_TOLD && watch.alarm !== 'failed';
+  const notifies = failures >= FAILURES_BEFORE_MESSAGE && watch.alarm !== 'failed';
   await end(work, {
     ...NOTHING,
     state: 'failed',

@@ -1,6 +1,6 @@
 import type { PublicPlaces } from '../contract/job.js';
 import type { ChatForm, Send } from '../contract/watch.js';
-import { describeEvent, type Telling, titleOf } from './say-message.js';
+import { describeEvent, type MessageContext, titleOf } from './say-message.js';
 
 /** Characters of a diff in a message. */
 const DIFF_MAX_CHARS = 1_500;
@@ -10,7 +10,7 @@ const SLACK_TEXT_MAX_CHARS = 3_000;
 /** A message in the form of the service that the address belongs to. */
 export function chatMessage(
   { url, form }: NonNullable<Send['slack']>,
-  telling: Telling,
+  telling: MessageContext,
   { baseUrl }: PublicPlaces,
 ): Record<string, unknown> {
   const { run, historyUrl } = telling;

@@ -16,7 +16,7 @@ export interface JudgeDeps {
 }
 
 /** The changes between two runs. */
-export interface Judgement {
+export interface RunComparison {
   changed: boolean;
   /** null if no pixels were compared. */
   share: number | null;
@@ -38,7 +38,7 @@ export async function judgeRun(
   deps: JudgeDeps,
   { watch, before, after }: { watch: Watch; before: RunData; after: RunData },
   signal: AbortSignal,
-): Promise<Judgement> {
+): Promise<RunComparison> {
   const { definition } = watch;
   const options = comparisonOf(definition);
   const pixels = options === null ? null : await comparePictures(deps, { watch, before, after, options }, signal);

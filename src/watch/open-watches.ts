@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { WatchMessage } from '../contract/watch.js';
 import type { AttemptOutcome } from '../store/store.js';
 import { Loop, withTaskSignal } from '../work/loop.js';
-import { advanceRun, bringForward, type ClaimedRun, fireDue, RunClaims, type RunDeps } from './advance-run.js';
+import { advanceRun, type ClaimedRun, clampNextTimes, RunClaims, type RunDeps, startDueRuns } from './advance-run.js';
 import { type MailSettings, openMailer } from './mail.js';
 import { type SendDeps, sendMessage } from './send-message.js';
 import { Watches, type WatchesDeps } from './watches.js';
@@ -81,9 +81,9 @@ export function openWatches(options: WatchesOptions): OpenWatches {
     concurrency: STEPS_AT_ONCE,
     async claim() {
       const at = now();
-      if (at < latest - SET_BACK_MS) await bringForward(runs);
+      if (at < latest - SET_BACK_MS) await clampNextTimes(runs);
       latest = at;
-      await fireDue(runs);
+      await startDueRuns(runs);
       if (
         Math.abs(at - prunedAt) > PRUNE_EVERY_MS &&
         (await store.pruneRuns(cautiousNow(), PRUNED_AT_ONCE)) < PRUNED_AT_ONCE
@@ -151,7 +151,7 @@ export function openWatches(options: WatchesOptions): OpenWatches {
   const start = async () => {
     // No other process works on a store that is not shared, so its claims are those of a process that has died.
     if (!shared) await store.freeWatchClaims(now());
-    await bringForward(runs);
+    await clampNextTimes(runs);
     if (roles.runs) advancing.start();
     if (roles.messages) sending.start();
   };

@@ -3,7 +3,7 @@ import type { Watch, WatchMessage, WatchRun } from '../contract/watch.js';
 import { describeSchedule } from './schedule.js';
 
 /** A message, with the watch and the run that it is about. */
-export interface Telling {
+export interface MessageContext {
   message: WatchMessage;
   watch: Watch;
   run: WatchRun;
@@ -19,12 +19,12 @@ const TITLES: Record<WatchMessage['event'], string> = {
 };
 
 /** The title of a message, such as `Changed: Pricing page`. */
-export function titleOf({ message, watch }: Telling): string {
+export function titleOf({ message, watch }: MessageContext): string {
   return `${TITLES[message.event]}: ${watch.definition.name}`;
 }
 
 /** Describes the event of a message in sentences for people. */
-export function describeEvent({ message, watch, run }: Telling): string {
+export function describeEvent({ message, watch, run }: MessageContext): string {
   const { name } = watch.definition;
   switch (message.event) {
     case 'watch.changed':

@@ -9,7 +9,7 @@ import { attemptPost, type PostDeps, retryOrFail, SIGNATURE_HEADER, sign } from 
 import type { UploadTask } from '../webhook/upload-picture.js';
 import { chatMessage } from './chat-message.js';
 import type { Mailer } from './mail.js';
-import type { Telling } from './say-message.js';
+import type { MessageContext } from './say-message.js';
 
 export interface SendDeps extends PostDeps {
   store: Pick<WatchStore, 'findWatch' | 'findRun' | 'signLink'>;
@@ -43,7 +43,7 @@ export async function sendMessage(
 
 async function sendTo(
   deps: SendDeps,
-  telling: Telling,
+  telling: MessageContext,
   { place, signal }: { place: Place; signal: AbortSignal },
 ): Promise<AttemptOutcome | null> {
   const { message } = telling;
@@ -104,7 +104,7 @@ async function post(
 /** The payload of a webhook of a watch. */
 function payloadOf(
   { places }: Pick<SendDeps, 'places'>,
-  { message, watch, run, historyUrl }: Telling,
+  { message, watch, run, historyUrl }: MessageContext,
 ): Record<string, unknown> {
   return {
     event: message.event,
@@ -118,7 +118,7 @@ function payloadOf(
 /** Uploads the picture of a run. */
 async function uploadTo(
   deps: SendDeps,
-  { watch, run }: Telling,
+  { watch, run }: MessageContext,
   { template, signal }: { template: string; signal: AbortSignal },
 ): Promise<AttemptOutcome | null> {
   const content = run.picture === null ? null : await read(deps, run.picture);

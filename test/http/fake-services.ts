@@ -9,12 +9,12 @@ import { hashApiKey, newApiKey, type Scope } from '../../src/contract/api-key.js
 import type { CaptureData } from '../../src/contract/capture-data.js';
 import type { StoredError } from '../../src/contract/capture-error.js';
 import type { CompatibleApi } from '../../src/contract/compatible-apis.js';
+import { ConcurrencyLimiter } from '../../src/contract/concurrency-limiter.js';
 import type { DeliveryStatus } from '../../src/contract/delivery.js';
+import { FairQueue } from '../../src/contract/fair-queue.js';
 import { newId } from '../../src/contract/ids.js';
 import type { JobSnapshot } from '../../src/contract/job.js';
-import { Places } from '../../src/contract/places.js';
 import type { Submission } from '../../src/contract/submission.js';
-import { Turns } from '../../src/contract/turns.js';
 import { createApp } from '../../src/http/app.js';
 import type { AppServices, RateMeter } from '../../src/http/app-services.js';
 import { type HttpServer, type Listening, startHttp } from '../../src/http/serve.js';
@@ -163,7 +163,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
     ...shelves,
     store: { ...fakeStore(shelves), ...store },
     limits: limitsOf({}),
-    threads: new Turns(1),
+    threads: new FairQueue(1),
     uploads: { ...uploadPlaces(), dir: UPLOADS_DIR },
     findLinkPicture: async () => ({ picture: null, inFlight: false }),
     submit: async (submission, context) => {
@@ -261,7 +261,7 @@ export function servicesWithApi(
 
 function uploadPlaces() {
   const limits = { all: 4, ofAccount: 4, waiting: { all: 1, ofAccount: 1, ms: 1_000 }, message: 'full' };
-  return { places: new Places(limits), conversions: new Places(limits) };
+  return { places: new ConcurrencyLimiter(limits), conversions: new ConcurrencyLimiter(limits) };
 }
 
 /** Works in the thread of the test. */

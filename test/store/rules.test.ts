@@ -3,14 +3,14 @@ import { periodEnd } from '../../src/contract/pricing.js';
 import { type FoundJob, newJobRow, type Picture, toSnapshot } from '../../src/store/rows.js';
 import { attemptFields, pausedUntil, totalsOf } from '../../src/store/rules/deliveries.js';
 import {
-  answerKnown,
   digestsOf,
   refuseOverLinksLimit,
   refuseOverQuota,
+  replayOrConflict,
   slotTimeOf,
   toProgress,
 } from '../../src/store/rules/jobs.js';
-import { openOrder, sealOrder, vaultOf } from '../../src/store/vault.js';
+import { decryptOptions, encryptOptions, vaultOf } from '../../src/store/vault.js';
 import { aNewJob, NOON, SECRET_KEY, someOptions } from './factories.js';
 
 const CALLER = { accountId: 'acc_1', keyId: 'key_1' };
@@ -33,7 +33,7 @@ function aFoundJob(given: Partial<FoundJob> = {}): FoundJob {
 describe('an acceptance', () => {
   test('replays a job for the same key and identity, and names it in a conflict otherwise', () => {
     const known = aFoundJob();
-    const answer = (given: object) => answerKnown(VAULT, aNewJob(CALLER, { identity: 'same', ...given }), known);
+    const answer = (given: object) => replayOrConflict(VAULT, aNewJob(CALLER, { identity: 'same', ...given }), known);
     expect(answer({})).toMatchObject({ kind: 'replayed', job: { id: known.id } });
     expect(answer({ identity: 'another' })).toEqual({
       kind: 'conflict',
@@ -116,11 +116,11 @@ test('a queued job is reported as paused while the queue is paused, and no job h
 });
 
 test('an order is readable for its own job and key only, with defaults for options that it lacks', () => {
-  const sealed = sealOrder(VAULT, 'job_1', { ...someOptions(), delay: 7 });
-  expect(openOrder(VAULT, 'job_1', sealed)).toMatchObject({ delay: 7, format: someOptions().format });
-  expect(openOrder(VAULT, 'job_2', sealed)).toBeNull();
-  expect(openOrder(vaultOf([Buffer.alloc(32, 8)]), 'job_1', sealed)).toBeNull();
-  expect(openOrder(vaultOf([Buffer.alloc(32, 8), SECRET_KEY]), 'job_1', sealed)).toMatchObject({ delay: 7 });
+  const sealed = encryptOptions(VAULT, 'job_1', { ...someOptions(), delay: 7 });
+  expect(decryptOptions(VAULT, 'job_1', sealed)).toMatchObject({ delay: 7, format: someOptions().format });
+  expect(decryptOptions(VAULT, 'job_2', sealed)).toBeNull();
+  expect(decryptOptions(vaultOf([Buffer.alloc(32, 8)]), 'job_1', sealed)).toBeNull();
+  expect(decryptOptions(vaultOf([Buffer.alloc(32, 8), SECRET_KEY]), 'job_1', sealed)).toMatchObject({ delay: 7 });
 });
 
 test('a claim reports at most 99 %, and a slot time that a jump of the clock made implausible is unknown', () => {

@@ -2,7 +2,7 @@
  * Trial "watch-clock": the clock of a server with watches is led through both changes of daylight saving time, the ends of months, a leap
  * day, and a jump of a year forward and back. Each due time has one run, and no other time has any.
  *
- * Sabotage that turns it red: leave the time zone out of `cronOf` in src/watch/schedule.ts, or `bringForward` out of open-watches.ts; or give
+ * Sabotage that turns it red: leave the time zone out of `cronOf` in src/watch/schedule.ts, or `clampNextTimes` out of open-watches.ts; or give
  * `pruneRuns` there the time of `now` (history is deleted).
  */
 import { writeFileSync } from 'node:fs';

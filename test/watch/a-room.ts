@@ -5,7 +5,7 @@ import { CaptureError, type StoredError, toStoredError } from '../../src/contrac
 import type { Submission } from '../../src/contract/submission.js';
 import { silentLog } from '../../src/log.js';
 import type { Store } from '../../src/store/store.js';
-import { advanceRun, fireDue, RunClaims, type RunDeps } from '../../src/watch/advance-run.js';
+import { advanceRun, RunClaims, type RunDeps, startDueRuns } from '../../src/watch/advance-run.js';
 import { Watches } from '../../src/watch/watches.js';
 import { aCapture, aNewJob, type Caller, claimNext, claimOf, jobOf, NOON, RULES } from '../store/factories.js';
 
@@ -97,7 +97,7 @@ export function aRoom(store: Store, user: Caller) {
   });
   /** Does all that is due at this time, as the loop does. */
   const work = async () => {
-    await fireDue(deps);
+    await startDueRuns(deps);
     for (let claimed = await claims.next(); claimed !== null; claimed = await claims.next()) {
       await advanceRun(deps, claimed, new AbortController().signal);
       if (claimed.run.state === 'queued') claims.submitted();

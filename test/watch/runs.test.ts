@@ -1,5 +1,5 @@
 import { describe, expect, vi } from 'vitest';
-import { fireDue } from '../../src/watch/advance-run.js';
+import { startDueRuns } from '../../src/watch/advance-run.js';
 import { unsubscribeText } from '../../src/watch/mail.js';
 import { aCaller, NOON } from '../store/factories.js';
 import { test } from '../store/store-test.js';
@@ -12,10 +12,10 @@ describe('the times of a watch', () => {
     const { create, room, deps, watches, work } = aRoom(store, user);
     const watch = await create();
     expect(watch.next_run_at).toBe(NOON);
-    await Promise.all([1, 2, 3, 4].map(() => fireDue(deps)));
+    await Promise.all([1, 2, 3, 4].map(() => startDueRuns(deps)));
     await work();
     for (room.now += MINUTE_MS; room.now <= NOON + 3 * MINUTE_MS; room.now += MINUTE_MS) {
-      await Promise.all([fireDue(deps), fireDue(deps)]);
+      await Promise.all([startDueRuns(deps), startDueRuns(deps)]);
       await Promise.all([work(), work()]);
     }
     const { runs } = await watches.runs(user, watch.id, { before: null, limit: 100 });
@@ -40,9 +40,9 @@ describe('the times of a watch', () => {
   }) => {
     const { create, room, deps, watches, told } = aRoom(store, user);
     const watch = await create();
-    await fireDue(deps);
+    await startDueRuns(deps);
     room.now += MINUTE_MS;
-    await fireDue(deps);
+    await startDueRuns(deps);
     const { runs } = await watches.runs(user, watch.id, { before: null, limit: 100 });
     expect(runs.map(({ state }) => state)).toEqual(['skipped', 'queued']);
     expect(await told(watch.id)).toEqual([]);
@@ -176,7 +176,7 @@ describe('claims', () => {
   test('a claim that was lost ends nothing', async ({ store, user }) => {
     const { create, room, deps, claims, watches } = aRoom(store, user);
     const { id } = await create();
-    await fireDue(deps);
+    await startDueRuns(deps);
     const claimed = await claims.next();
     room.now += 100_000;
     const taken = await claims.next();
@@ -207,7 +207,7 @@ describe('claims', () => {
     const [busy, calm] = [aRoom(store, user), aRoom(store, other)];
     for (let i = 0; i < 3; i++) await busy.create({ name: `Page ${i}` });
     await calm.create();
-    await fireDue(busy.deps);
+    await startDueRuns(busy.deps);
     const [one, two] = [await busy.claims.next(), await busy.claims.next()];
     expect(new Set([one?.run.accountId, two?.run.accountId]).size).toBe(2);
     busy.room.runsAtOnce = 2;

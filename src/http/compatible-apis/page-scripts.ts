@@ -100,7 +100,7 @@ export const EVENT_SEEN = 'window.__stillframeEvent';
 export const LOADED = `document.readyState === 'complete'`;
 
 /**
- * Scrolls to the end of the page and back, so that it loads what it loads late.
+ * Scrolls to the end of the page and back, so that lazy content loads.
  * @param boxes selector of elements that are scrolled as well
  */
 export function scrollThrough(boxes: string | null): string {

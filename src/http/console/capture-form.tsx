@@ -4,7 +4,7 @@ import type { StoredError } from '../../contract/capture-error.js';
 import { NO_LINK_FIELDS } from '../../contract/render-link.js';
 import { FIELD_GROUPS } from '../../contract/request-fields.js';
 import type { RequestIssue } from '../../contract/submission.js';
-import { ErrorNotice, escaped, Field, type Labelled, Marked, Notes, Select, SelectField } from './components.js';
+import { ErrorNotice, escaped, Field, type Labeled, Marked, Notes, Select, SelectField } from './components.js';
 import type { Form } from './form.js';
 import { FORM_FIELDS, type FormField, isOn } from './form-fields.js';
 import { PostForm } from './layout.js';
@@ -235,18 +235,18 @@ function CaptureField({ field, form, problem }: { field: FormField; form: Form |
   const isFirst = field.form === 'first';
   const shared = { name, id, label, wire: isFirst ? '' : name, hint: isFirst ? '' : description, problem };
   if (kind === 'switch') {
-    const box = (labelled: Labelled) => (
+    const box = (labeled: Labeled) => (
       <input
         type="checkbox"
         value="on"
         data-default={defaultValue === true ? 'on' : undefined}
         checked={isOn(field, form)}
-        {...labelled}
+        {...labeled}
       />
     );
     return <Field {...shared} class="switch" labelLast control={box} />;
   }
-  const control = (labelled: Labelled) => <Control field={field} text={form?.value(name) ?? ''} labelled={labelled} />;
+  const control = (labeled: Labeled) => <Control field={field} text={form?.value(name) ?? ''} labeled={labeled} />;
   return <Field {...shared} class={isLarge(field) || name === 'url' ? 'wide' : ''} control={control} />;
 }
 
@@ -255,22 +255,22 @@ function isLarge({ kind }: FormField): boolean {
   return kind === 'long' || kind === 'json' || kind === 'pairs' || kind === 'lines';
 }
 
-function Control({ field, text, labelled }: { field: FormField; text: string; labelled: Labelled }) {
+function Control({ field, text, labeled }: { field: FormField; text: string; labeled: Labeled }) {
   const { kind, name, defaultValue, choices, suggested } = field;
   const placeholder = placeholderOf(field);
   if (kind === 'choice') {
     const byDefault = defaultValue === undefined ? 'not set' : `${String(defaultValue)} (default)`;
     const others = choices.filter((choice) => choice !== defaultValue).map((choice) => [choice, choice] as const);
-    return <Select choices={[['', byDefault], ...others]} value={text} labelled={labelled} />;
+    return <Select choices={[['', byDefault], ...others]} value={text} labeled={labeled} />;
   }
   if (isLarge(field)) {
     return (
-      <textarea rows={kind === 'long' ? 3 : 2} placeholder={placeholder} spellcheck={false} {...labelled}>
+      <textarea rows={kind === 'long' ? 3 : 2} placeholder={placeholder} spellcheck={false} {...labeled}>
         {escaped(text)}
       </textarea>
     );
   }
-  if (kind === 'secret') return <input type="password" autocomplete="new-password" {...labelled} />;
+  if (kind === 'secret') return <input type="password" autocomplete="new-password" {...labeled} />;
   const inputmode = kind === 'number' ? 'decimal' : name.endsWith('url') ? 'url' : undefined;
   const listId = suggested === undefined ? undefined : `l-${idOf(name)}`;
   return (
@@ -283,7 +283,7 @@ function Control({ field, text, labelled }: { field: FormField; text: string; la
         placeholder={placeholder}
         autocomplete="off"
         spellcheck={false}
-        {...labelled}
+        {...labeled}
       />
       {suggested === undefined ? null : (
         <datalist id={listId}>

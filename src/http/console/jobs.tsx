@@ -93,7 +93,7 @@ function Filter({ keys, state, keyId, address }: FilterProps) {
         name="address"
         label="Address"
         class="address"
-        control={(labelled) => <input type="search" value={address} placeholder="Any part of it" {...labelled} />}
+        control={(labeled) => <input type="search" value={address} placeholder="Any part of it" {...labeled} />}
       />
       <SelectField
         name="state"

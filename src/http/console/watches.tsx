@@ -456,8 +456,8 @@ async function showForm(
       hint={hint}
       problem={problem(name)}
       class="wide"
-      control={(labelled) => (
-        <textarea rows={4} spellcheck={false} {...labelled}>
+      control={(labeled) => (
+        <textarea rows={4} spellcheck={false} {...labeled}>
           {escaped(form.value(name))}
         </textarea>
       )}
@@ -522,7 +522,7 @@ async function showForm(
             label="Compare the text instead of pixels"
             class="switch"
             labelLast
-            control={(labelled) => <input type="checkbox" value="on" checked={form.has('text')} {...labelled} />}
+            control={(labeled) => <input type="checkbox" value="on" checked={form.has('text')} {...labeled} />}
           />
         </div>
         <div class="card row">

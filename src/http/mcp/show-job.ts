@@ -15,7 +15,7 @@ export type View = (typeof VIEWS)[number];
 /** Pictures after the first that an answer shows. */
 const FURTHER_SHOWN_MAX = 4;
 
-interface Look {
+interface ViewRequest {
   view: View;
   /** Number of the first tile of the picture, counted from 1. */
   from: number;
@@ -26,7 +26,7 @@ interface Look {
  *
  * @throws CaptureError as McpBackend.tiles
  */
-export async function showJob(backend: McpBackend, job: JobSnapshot, look: Look): Promise<CallToolResult> {
+export async function showJob(backend: McpBackend, job: JobSnapshot, look: ViewRequest): Promise<CallToolResult> {
   const facts = jobFacts(backend, job);
   if (job.result === null) return toolAnswer({ facts, further: [notYet(job)] });
   const { outcome } = job.result;

@@ -344,7 +344,7 @@ function chunk(type: string, content: Buffer): Buffer {
 const BMP_FILE_HEADER = 14;
 /** The offset of the table of colors. */
 const BMP_TABLE = BMP_FILE_HEADER + 40;
-/** 72 dpi, in pixels per metre. */
+/** 72 dpi, in pixels per meter. */
 const BMP_DENSITY = 2_835;
 
 interface BmpHead extends Size {

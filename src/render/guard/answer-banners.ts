@@ -1,3 +1,4 @@
+/** Declines cookie banners, by the rule of their consent platform or by their buttons, or hides them. */
 import type { Frame, Page } from 'playwright-core';
 import { z } from 'zod';
 import type { BannerInspection } from '../in-page/consent/inspect.js';

@@ -47,7 +47,7 @@ export function roleOf(element: Element): string | null {
 
 /** Never what somebody has entered. Spaces are collapsed. */
 export function accessibleName(element: Element, maxChars: number): string {
-  for (const source of [labelledBy, ariaLabel, own, title]) {
+  for (const source of [labeledBy, ariaLabel, own, title]) {
     const name = tidy(source(element, maxChars), maxChars);
     if (name !== '') return name;
   }
@@ -72,7 +72,7 @@ export function textOf(root: Node, maxChars: number): string {
   return tidy(text, maxChars);
 }
 
-function labelledBy(element: Element, maxChars: number): string {
+function labeledBy(element: Element, maxChars: number): string {
   const scope = element.getRootNode();
   if (!(scope instanceof Document || scope instanceof ShadowRoot)) return '';
   const { prototype } = scope instanceof Document ? Document : DocumentFragment;

@@ -131,7 +131,7 @@ export function matchedPart(url: string): string {
 }
 
 /** A request to match. */
-export interface Ask {
+export interface FilterQuery {
   url: string;
   type: RequestType;
   /** The URL of the document that makes the request. */
@@ -148,7 +148,7 @@ export interface Refusal {
  * The first category whose rules block the request, with the rule, or null. Takes about 5 µs. An exception in any active
  * list overrides the rules of all of them, unless a rule is marked important.
  */
-export function refusalOf(engines: Engines, on: readonly Category[], query: Ask): Refusal | null {
+export function refusalOf(engines: Engines, on: readonly Category[], query: FilterQuery): Refusal | null {
   const request = Request.fromRawDetails({
     ...query,
     url: matchedPart(query.url),

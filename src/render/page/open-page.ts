@@ -427,7 +427,7 @@ export interface PendingGroup {
 /** Tracks a page's requests in flight by events. Must be created before the navigation starts. */
 export class NetworkTracker {
   /** Requests in flight by request id, which a redirect keeps. */
-  readonly #flights = new Map<string, PendingRequest>();
+  readonly #inFlight = new Map<string, PendingRequest>();
   readonly #waiting = new Waiters();
   #lastActivityAt = performance.now();
   /** When more requests than `networkidle2` allows were last in flight. */
@@ -435,7 +435,7 @@ export class NetworkTracker {
   /** The latest request, ended or not. */
   newest: PendingRequest | null = null;
   /** Open sockets and streams, by request id. */
-  readonly #talks = new Set<string>();
+  readonly #openStreams = new Set<string>();
   /** The time by which the page's clock had run ahead when scripts first requested each path. */
   readonly #asked = new Map<string, number>();
   #polls = false;
@@ -471,13 +471,13 @@ export class NetworkTracker {
         this.#noteFailure(requestId, (errorText || blockedReason || 'net::ERR_FAILED').slice(0, FACT_NAME_MAX_CHARS));
       this.#end(event.requestId);
     });
-    cdp.on('Network.webSocketCreated', ({ requestId }) => this.#talks.add(requestId));
-    cdp.on('Network.webSocketClosed', ({ requestId }) => this.#talks.delete(requestId));
+    cdp.on('Network.webSocketCreated', ({ requestId }) => this.#openStreams.add(requestId));
+    cdp.on('Network.webSocketClosed', ({ requestId }) => this.#openStreams.delete(requestId));
   }
 
   /** The reason why the page's clock must keep to real time, because the page communicates with a server; else null. */
   realTimeReason(): 'socket' | 'stream' | 'polling' | null {
-    if (this.#talks.size > 0) return 'socket';
+    if (this.#openStreams.size > 0) return 'socket';
     const streamsSince = performance.now() - STREAM_AFTER_MS;
     const isStream = ({ kind, answered, startedAt }: PendingRequest) =>
       SCRIPTED.has(kind) && answered && startedAt < streamsSince;
@@ -487,7 +487,7 @@ export class NetworkTracker {
 
   /** Requests in flight, oldest first. */
   pending(): PendingRequest[] {
-    return [...this.#flights.values()];
+    return [...this.#inFlight.values()];
   }
 
   /** Whether a request in flight holds the page's clock. */
@@ -557,21 +557,21 @@ export class NetworkTracker {
   }
 
   #noteFailure(requestId: string, reason: number | string): void {
-    const flight = this.#flights.get(requestId) ?? this.#aside.get(requestId);
+    const flight = this.#inFlight.get(requestId) ?? this.#aside.get(requestId);
     if (flight === undefined || flight.kind === 'document' || (!this.strict && !RESOURCES.has(flight.kind))) return;
     if (this.#failed.size < FAILED_MAX) this.#failed.set(requestId, { ...flight, reason });
   }
 
   /** Drops the state of an earlier document, since Chromium 156 does not report the end of all requests that it cancels. */
   forgetBefore(documentUrl: string): void {
-    this.#talks.clear();
+    this.#openStreams.clear();
     this.#asked.clear();
     this.#polls = false;
     this.#failed.clear();
     this.log?.documentCommitted();
     const own = this.pending().findLast(({ kind, url }) => kind === 'document' && url.split('#', 1)[0] === documentUrl);
     if (own === undefined) return;
-    for (const [id, { startedAt }] of this.#flights) if (startedAt < own.startedAt) this.#flights.delete(id);
+    for (const [id, { startedAt }] of this.#inFlight) if (startedAt < own.startedAt) this.#inFlight.delete(id);
     this.#waiting.notify();
   }
 
@@ -579,7 +579,7 @@ export class NetworkTracker {
     const { requestId, type = 'Other', request } = event;
     const kind = type === 'Document' && !inMainFrame ? 'frame' : type.toLowerCase();
     this.log?.sent(event, kind);
-    if (kind === 'eventsource') this.#talks.add(requestId);
+    if (kind === 'eventsource') this.#openStreams.add(requestId);
     if (SCRIPTED.has(kind)) this.#count(`${request.method} ${request.url.split(/[?#]/, 1)[0]}`);
     if (/^(data|blob|about):/.test(request.url)) return;
     const sent = { kind, url: withFragment(request), startedAt: performance.now(), answered: false };
@@ -589,22 +589,22 @@ export class NetworkTracker {
     }
     this.newest = sent;
     // A redirect continues as a new request, after the others.
-    this.#flights.delete(requestId);
-    this.#flights.set(requestId, this.newest);
-    if (this.#flights.size > CROWD_MIN) this.#crowdedAt = performance.now();
+    this.#inFlight.delete(requestId);
+    this.#inFlight.set(requestId, this.newest);
+    if (this.#inFlight.size > CROWD_MIN) this.#crowdedAt = performance.now();
     this.#touch();
   }
 
   #onResponse(requestId: string, { mimeType, status }: { mimeType: string; status: number }): void {
     this.log?.responded(requestId, { status });
     if (status >= 400) this.#noteFailure(requestId, status);
-    const flight = this.#flights.get(requestId);
+    const flight = this.#inFlight.get(requestId);
     if (flight === undefined) return;
     if (this.clockMs > 0 && SCRIPTED.has(flight.kind) && REFUSALS.has(status)) this.refusedAhead = true;
     flight.answered = true;
     if (!/^text\/event-stream/i.test(mimeType)) return;
     this.#end(requestId);
-    this.#talks.add(requestId);
+    this.#openStreams.add(requestId);
   }
 
   #count(path: string): void {
@@ -614,11 +614,11 @@ export class NetworkTracker {
   }
 
   #end(requestId: string): void {
-    this.#talks.delete(requestId);
+    this.#openStreams.delete(requestId);
     this.#aside.delete(requestId);
-    if (SCRIPTED.has(this.#flights.get(requestId)?.kind ?? '')) this.hasAnswered = true;
-    const isCrowded = this.#flights.size > CROWD_MIN;
-    if (!this.#flights.delete(requestId)) return;
+    if (SCRIPTED.has(this.#inFlight.get(requestId)?.kind ?? '')) this.hasAnswered = true;
+    const isCrowded = this.#inFlight.size > CROWD_MIN;
+    if (!this.#inFlight.delete(requestId)) return;
     if (isCrowded) this.#crowdedAt = performance.now();
     this.#touch();
   }
@@ -638,7 +638,7 @@ export class NetworkTracker {
     };
     const longest = new Array<number>(inFlightMax + 1).fill(0);
     const now = performance.now();
-    for (const flight of this.#flights.values()) {
+    for (const flight of this.#inFlight.values()) {
       const leftMs = flight.startedAt + limitMs(flight) - now;
       if (leftMs <= (longest[inFlightMax] ?? 0)) continue;
       longest[inFlightMax] = leftMs;

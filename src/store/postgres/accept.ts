@@ -21,20 +21,20 @@ import {
 } from '../rows.js';
 import { MAX_DELIVERY_AGE_MS, newDelivery } from '../rules/deliveries.js';
 import {
-  answerKnown,
+  acceptanceOf,
   artifactsOf,
   cacheDigestOf,
   digestsOf,
-  entered,
   isUsable,
   linkAnswerOf,
   queueUpload,
   refuseOverLinksLimit,
   refuseOverQuota,
   refuseWhenFull,
+  replayOrConflict,
 } from '../rules/jobs.js';
 import type { Acceptance, AcceptRules, Charge, LinkAnswer, LinkRequest, NewJob, QuotaExceeded } from '../store.js';
-import { sealOrder, type Vault } from '../vault.js';
+import { encryptOptions, type Vault } from '../vault.js';
 import { type Database, LOCKS, RELAXED } from './connect.js';
 import { LINK_SUM, promote } from './jobs.js';
 
@@ -105,21 +105,21 @@ async function findByIdempotencyKey(queries: Queries, { accountId, idempotencyKe
 async function decide(
   queries: Queries,
   vault: Vault,
-  given: Omit<Entry, 'source'>,
+  submission: Omit<Entry, 'source'>,
 ): Promise<Acceptance | typeof AGAIN> {
-  const known = await findByIdempotencyKey(queries, given.job);
-  if (known !== null) return answerKnown(vault, given.job, known);
-  const found = await findSource(queries, given);
+  const known = await findByIdempotencyKey(queries, submission.job);
+  if (known !== null) return replayOrConflict(vault, submission.job, known);
+  const found = await findSource(queries, submission);
   if (found === AGAIN) return AGAIN;
-  const entry = queueUpload({ ...given, source: found });
+  const entry = queueUpload({ ...submission, source: found });
   const { job, rules, source } = entry;
   const existing = job.link ? await findForLink(queries, job, source) : null;
   if (existing !== null) return existing;
   const refusal = await refuse(queries, job, { source, rules });
-  if (refusal === null) return await enter(queries, vault, entry);
+  if (refusal === null) return await insertAcceptedJob(queries, vault, entry);
   // The last credit or place may have gone to the same submission, sent twice.
   const knownNow = await findByIdempotencyKey(queries, job);
-  return knownNow === null ? refusal : answerKnown(vault, job, knownNow);
+  return knownNow === null ? refusal : replayOrConflict(vault, job, knownNow);
 }
 
 async function findSource(
@@ -239,14 +239,14 @@ async function sumsOf(
   return sums ?? { used: 0, reserved: 0 };
 }
 
-async function enter(queries: Queries, vault: Vault, entry: Entry): Promise<Acceptance | typeof AGAIN> {
+async function insertAcceptedJob(queries: Queries, vault: Vault, entry: Entry): Promise<Acceptance | typeof AGAIN> {
   const { job, digests, source } = entry;
   const { kept } = source;
   const row = newJobRow(job, digests, source);
   const inserted = await queries.one<{ paused: boolean }>(INSERT_JOB, insertValues(vault, row, entry));
   if (inserted === null) return AGAIN;
   await promoteLeader(queries, job, source);
-  return entered(row, source, { paused: inserted.paused, keptData: kept?.data ?? null });
+  return acceptanceOf(row, source, { paused: inserted.paused, keptData: kept?.data ?? null });
 }
 
 /**
@@ -325,7 +325,7 @@ function insertValues(
     row.artifactName,
     row.data,
     isQueued ? (row.lane === 'prioritized' ? 0 : 1) : null,
-    kept === null ? sealOrder(vault, job.id, options) : null,
+    kept === null ? encryptOptions(vault, job.id, options) : null,
     periodOf(job.enqueuedAt),
     job.price,
     kept === null ? 'pending' : 'settled',

@@ -5,31 +5,34 @@ import { answerKnownBatch, isTooMuch } from '../rules/batches.js';
 import { MAX_DELIVERY_AGE_MS, newDelivery } from '../rules/deliveries.js';
 import { digestsOf, isUsable, queueUpload } from '../rules/jobs.js';
 import type { AcceptRules, BatchAcceptance, NewBatch, NewJob } from '../store.js';
-import { sealOrder, type Vault } from '../vault.js';
+import { encryptOptions, type Vault } from '../vault.js';
 import { joinTurns, refuseSum } from './accept.js';
 import { type Database, LOCKS } from './connect.js';
 
 /** Rows of one statement. */
 const SLICE_ROWS = 200;
 
-interface GivenBatch {
+interface BatchToAccept {
   batch: NewBatch;
   jobs: readonly NewJob[];
   rules: AcceptRules;
 }
 
 /** Accepts a batch as one transaction, which locks the account's row as a submission does. */
-export function acceptBatch(database: Database, vault: Vault, given: GivenBatch): Promise<BatchAcceptance> {
-  const prepared = given.jobs.map((job) => ({ job, digests: digestsOf(vault, job) }));
+export function acceptBatch(
+  database: Database,
+  vault: Vault,
+  { batch, jobs, rules }: BatchToAccept,
+): Promise<BatchAcceptance> {
+  const prepared = jobs.map((job) => ({ job, digests: digestsOf(vault, job) }));
   return database.transaction(async (queries): Promise<BatchAcceptance> => {
-    const { batch } = given;
     const { id, accountId, keyId, requestId, idempotencyKey, webhook, enqueuedAt } = batch;
     const find = (byId: string, key: string | null) => queries.one<BatchRow>(ANSWERED_BATCH, [byId, accountId, key]);
     const known = idempotencyKey === null ? null : await find('', idempotencyKey);
     if (known !== null) return answerKnownBatch(vault, batch, known);
     await queries.run('SELECT pg_advisory_xact_lock($1, 0)', [LOCKS.batches]);
-    if (isTooMuch(given.jobs.length, await countBatched(queries, accountId))) return { kind: 'queue_full' };
-    const price = given.jobs.reduce((sum, job) => sum + job.price, 0);
+    if (isTooMuch(jobs.length, await countBatched(queries, accountId))) return { kind: 'queue_full' };
+    const price = jobs.reduce((sum, job) => sum + job.price, 0);
     const refusal = await refuseSum(queries, { accountId, price, enqueuedAt });
     if (refusal !== null) return refusal;
     // A second submission with the same key waits here, and is then repeated, since its row violates the index.
@@ -40,13 +43,13 @@ export function acceptBatch(database: Database, vault: Vault, given: GivenBatch)
       requestId,
       idempotencyKey,
       vault.digest('identity', batch.identity),
-      given.jobs.length,
+      jobs.length,
       webhook?.url ?? null,
       enqueuedAt,
     ]);
     if (webhook !== null) {
       const { deliveryId, url, origin, secret } = newDelivery(vault, id, { webhook, now: enqueuedAt });
-      const values = [id, deliveryId, accountId, url, origin, secret, given.rules.webhookMaxAttempts];
+      const values = [id, deliveryId, accountId, url, origin, secret, rules.webhookMaxAttempts];
       await queries.run(INSERT_DELIVERY, values);
     }
     await joinTurns(queries, batch);
@@ -90,10 +93,10 @@ async function findKept(
   digests: readonly (string | null)[],
 ): Promise<Map<string, Picture>> {
   const found = await queries.all<Picture & { digest: string }>(
-    `SELECT given.digest, newest.* FROM (SELECT DISTINCT unnest($2::text[]) AS digest) given CROSS JOIN LATERAL (
+    `SELECT wanted.digest, newest.* FROM (SELECT DISTINCT unnest($2::text[]) AS digest) wanted CROSS JOIN LATERAL (
         SELECT job.id AS job_id, job.rendered_at, job.worker_id, artifacts.name AS artifact_name, artifacts.data, artifacts.gone_at
           FROM jobs job JOIN artifacts ON artifacts.name = job.artifact_name
-          WHERE job.account_id = $1 AND job.cache_digest = given.digest AND job.rendered_at IS NOT NULL
+          WHERE job.account_id = $1 AND job.cache_digest = wanted.digest AND job.rendered_at IS NOT NULL
           ORDER BY job.rendered_at DESC LIMIT 1) newest`,
     [accountId, digests.filter((digest) => digest !== null)],
   );
@@ -106,7 +109,7 @@ function rowOf(vault: Vault, { job, digests, source }: Prepared) {
     ...newJobRow(job, digests, source),
     delayMs: job.options.delay,
     price: job.price,
-    sealed: isQueued ? sealOrder(vault, job.id, job.options).toString('base64') : null,
+    sealed: isQueued ? encryptOptions(vault, job.id, job.options).toString('base64') : null,
   };
 }
 
@@ -117,8 +120,8 @@ interface Prepared {
 }
 
 /** Inserts the rows of `rowOf` ($1) in a month ($2), with their queue entries, orders and credits. */
-const INSERT_JOBS = `WITH given AS (
-    SELECT * FROM json_to_recordset($1::json) AS given(id text, "accountId" text, "keyId" text, "requestId" text, mode text, state text,
+const INSERT_JOBS = `WITH input AS (
+    SELECT * FROM json_to_recordset($1::json) AS input(id text, "accountId" text, "keyId" text, "requestId" text, mode text, state text,
       lane text, "identityDigest" text, "cacheDigest" text, "timeoutMs" bigint, "delayMs" bigint, "attemptBudget" int, "enqueuedAt" bigint,
       progress int, "endedAt" bigint, "workerId" text, "artifactName" text, data text, traceparent text, url text, "batchId" text,
       "batchIndex" int, price bigint, sealed text)),
@@ -127,19 +130,19 @@ const INSERT_JOBS = `WITH given AS (
         attempts_made, attempt_budget, enqueued_at, progress, ended_at, worker_id, artifact_name, data, traceparent, url, batch_id, batch_index)
       SELECT id, "accountId", "keyId", "requestId", mode, state, lane, "identityDigest", "cacheDigest", "timeoutMs", "delayMs",
           0, "attemptBudget", "enqueuedAt", progress, "endedAt", "workerId", "artifactName", data, traceparent, url, "batchId", "batchIndex"
-        FROM given ORDER BY "batchIndex"
+        FROM input ORDER BY "batchIndex"
       RETURNING seq, id, account_id, enqueued_at, ended_at),
   entry AS (INSERT INTO queue_entries (seq, account_id, lane) SELECT seq, account_id, 2 FROM job WHERE ended_at IS NULL),
   ordered AS (INSERT INTO orders (job_id, sealed)
-    SELECT job.id, decode(given.sealed, 'base64') FROM job JOIN given ON given.id = job.id WHERE given.sealed IS NOT NULL),
+    SELECT job.id, decode(input.sealed, 'base64') FROM job JOIN input ON input.id = job.id WHERE input.sealed IS NOT NULL),
   reserved AS (INSERT INTO reservations (job_id, account_id, period, credits, state, created_at)
-    SELECT job.id, account_id, $2::text, given.price, CASE WHEN ended_at IS NULL THEN 'pending' ELSE 'settled' END, enqueued_at
-      FROM job JOIN given ON given.id = job.id)
+    SELECT job.id, account_id, $2::text, input.price, CASE WHEN ended_at IS NULL THEN 'pending' ELSE 'settled' END, enqueued_at
+      FROM job JOIN input ON input.id = job.id)
   INSERT INTO tallies (account_id, period, name, reserved, settled, jobs)
     SELECT account_id, $2::text, CASE WHEN ended_at IS NULL THEN '' ELSE 'completed' END,
-      sum(CASE WHEN ended_at IS NULL THEN given.price ELSE 0 END), sum(CASE WHEN ended_at IS NULL THEN 0 ELSE given.price END),
+      sum(CASE WHEN ended_at IS NULL THEN input.price ELSE 0 END), sum(CASE WHEN ended_at IS NULL THEN 0 ELSE input.price END),
       sum(CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END)
-    FROM job JOIN given ON given.id = job.id GROUP BY account_id, ended_at IS NULL`;
+    FROM job JOIN input ON input.id = job.id GROUP BY account_id, ended_at IS NULL`;
 
 /** Completes the batches, or one, whose jobs have ended. @returns whether there was one */
 export async function completeBatches(database: Database, now: number): Promise<boolean> {

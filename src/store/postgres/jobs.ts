@@ -26,11 +26,11 @@ import type {
   OwnClaims,
   UploadedPicture,
 } from '../store.js';
-import { openOrder, type Vault } from '../vault.js';
+import { decryptOptions, type Vault } from '../vault.js';
 import { type Database, HELD_LOCKS, LOCKS, RELAXED } from './connect.js';
 
 /**
- * Claims the next jobs: each from the account whose turn it is, synchronous before asynchronous, first in, first out (decisions.md, Jobs),
+ * Claims the next jobs for a lease: each from the account whose turn it is, synchronous before asynchronous, first in, first out (decisions.md, Jobs),
  * by the function `stillframe_claim_jobs` of drizzle-pg/. Claims that a crash of the database forgets are made again.
  */
 export async function claimNextJobs(
@@ -43,7 +43,7 @@ export async function claimNextJobs(
   const jobs: ClaimedJob[] = [];
   for (const [i, claim] of claims.slice(0, rows.length).entries()) {
     for (let row = rows[i]; row !== undefined; row = (await claimRows(database, [claim], nodeId))[0]) {
-      const options = openOrder(vault, row.id, row.sealed);
+      const options = decryptOptions(vault, row.id, row.sealed);
       if (options !== null) {
         jobs.push(toClaimedJob(row, options, claim));
         break;
@@ -142,9 +142,9 @@ export async function announceArtifacts(
   announcements: readonly Announcement[],
 ): Promise<boolean[]> {
   const held = await database.all<{ id: string }>(
-    `WITH job AS (SELECT jobs.id, worker_id, attempts_made, given.name FROM ${RELAXED},
-        unnest($1::text[], $2::text[], $3::int[], $4::text[]) AS given(id, worker, attempt, name)
-        JOIN jobs ON jobs.id = given.id AND worker_id = given.worker AND attempts_made = given.attempt AND state = 'active'),
+    `WITH job AS (SELECT jobs.id, worker_id, attempts_made, input.name FROM ${RELAXED},
+        unnest($1::text[], $2::text[], $3::int[], $4::text[]) AS input(id, worker, attempt, name)
+        JOIN jobs ON jobs.id = input.id AND worker_id = input.worker AND attempts_made = input.attempt AND state = 'active'),
      announced AS (INSERT INTO removals (name, job_id, worker_id, attempt) SELECT name, id, worker_id, attempts_made FROM job ON CONFLICT DO NOTHING)
      SELECT id FROM job`,
     [
@@ -435,16 +435,16 @@ function columnsOf(rows: readonly Values[]): unknown[] {
 const ENDED_COLUMNS =
   'job.id, job.url, job.account_id, job.request_id, job.state, job.claimed_at, job.booked_ms, job.batch_id';
 
-const CLAIMED = `jobs.id = given.id AND worker_id = given.worker AND attempts_made = given.attempt AND state = 'active'`;
+const CLAIMED = `jobs.id = input.id AND worker_id = input.worker AND attempts_made = input.attempt AND state = 'active'`;
 
 /** Columns for `RETURNING` that `concluding` needs of a job, besides `period`, `outcome` and `bytes`. */
 const ENDED = 'jobs.id, jobs.url, seq, jobs.account_id, request_id, state, claimed_at, booked_ms, ended_at, batch_id';
 
-const SET_COMPLETED = `UPDATE jobs SET state = 'completed', data = given.own, ended_at = given.now,
-      rendered_at = CASE WHEN given.facts <> '' THEN given.now END, artifact_name = given.name, progress = 100, lease_expires_at = NULL, node_id = NULL
+const SET_COMPLETED = `UPDATE jobs SET state = 'completed', data = input.own, ended_at = input.now,
+      rendered_at = CASE WHEN input.facts <> '' THEN input.now END, artifact_name = input.name, progress = 100, lease_expires_at = NULL, node_id = NULL
     FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[],
-        $10::text[]) AS given(id, worker, attempt, now, period, name, bytes, sha256, facts, own)
-    WHERE ${CLAIMED} RETURNING ${ENDED}, given.period, 'completed' AS outcome, given.bytes, given.name, given.sha256, given.facts`;
+        $10::text[]) AS input(id, worker, attempt, now, period, name, bytes, sha256, facts, own)
+    WHERE ${CLAIMED} RETURNING ${ENDED}, input.period, 'completed' AS outcome, input.bytes, input.name, input.sha256, input.facts`;
 const KEEP = `kept AS (INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data)
       SELECT name, bytes, sha256, ended_at, account_id, facts FROM job WHERE facts <> ''),
     stored AS (DELETE FROM removals USING job WHERE removals.name = job.name AND job.facts <> ''),`;
@@ -465,10 +465,10 @@ const COMPLETE_SEVERAL = concluding(
 );
 
 const FAIL = concluding(
-  `UPDATE jobs SET state = 'failed', error = given.error, ended_at = given.now, progress = 100, lease_expires_at = NULL, node_id = NULL
+  `UPDATE jobs SET state = 'failed', error = input.error, ended_at = input.now, progress = 100, lease_expires_at = NULL, node_id = NULL
     FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::text[])
-      AS given(id, worker, attempt, now, period, error, outcome)
-    WHERE ${CLAIMED} RETURNING ${ENDED}, given.period, given.outcome, 0::bigint AS bytes`,
+      AS input(id, worker, attempt, now, period, error, outcome)
+    WHERE ${CLAIMED} RETURNING ${ENDED}, input.period, input.outcome, 0::bigint AS bytes`,
 );
 
 const END_FOLLOWERS = concluding(

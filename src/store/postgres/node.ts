@@ -289,13 +289,13 @@ export class OtherNodes {
   /** Called with each beat. */
   see(nodes: readonly SeenNode[]): void {
     const now = performance.now();
-    const seen = nodes.map(({ id, seenAt, locked }) => {
+    const observed = nodes.map(({ id, seenAt, locked }) => {
       const before = this.#known.get(id);
       if (before === undefined || before.seenAt !== seenAt)
         return [id, { seenAt, reportedAt: now, silentBeats: locked ? 0 : 1 }] as const;
       return [id, { ...before, silentBeats: locked ? 0 : before.silentBeats + 1 }] as const;
     });
-    this.#known = new Map(seen);
+    this.#known = new Map(observed);
   }
 
   /** Called after a gap between beats, in which others may have had no connection either. */

@@ -22,10 +22,9 @@ import type {
 } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { templateSteps } from '../templates.js';
-import { markOf, openOrders, recognizes, type Vault, vaultOf } from '../vault.js';
+import { decryptAllOptions, markOf, recognizes, type Vault, vaultOf } from '../vault.js';
 import { watchSteps } from '../watches.js';
 import { accept, cachedArtifacts, findLinkAnswer } from './accept.js';
-import { Batch } from './batch.js';
 import { acceptBatch, completeBatches, removeBatch } from './batches.js';
 import { type Database, migrate, openDatabase } from './connect.js';
 import { claimNextDelivery, findDelivery, nextDeliveryDueAt, recordAttempt, redeliver } from './deliveries.js';
@@ -48,6 +47,7 @@ import { accountsAndKeys, jobsBySeqs, nextDueAt, queueStatus, settlement, webhoo
 import { ClusterNode, NOTIFY, Notifier } from './node.js';
 import { removeJob } from './remove-job.js';
 import { retentionSteps, rollUp } from './retention.js';
+import { StatementBatcher } from './statement-batcher.js';
 
 export interface PostgresStoreOptions {
   /** A URL `postgres://…`. */
@@ -200,9 +200,9 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
   /** Claims whose end may have been committed, although its call lost the connection. */
   const unsure = new LRUCache<string, true>({ max: 1_000 });
   const endAll = (some: readonly ClaimEnd[]) => endJobs(database, some);
-  const ends = { completed: new Batch(endAll), failed: new Batch(endAll) };
+  const ends = { completed: new StatementBatcher(endAll), failed: new StatementBatcher(endAll) };
   const claim = claimer(engine);
-  const announcements = new Batch((some: readonly Announcement[]) => announceArtifacts(database, some));
+  const announcements = new StatementBatcher((some: readonly Announcement[]) => announceArtifacts(database, some));
   const end = async (held: Claim, ending: Ending): Promise<EndedJob[]> => {
     const key = `${held.id} ${held.workerId} ${held.attempt}`;
     try {
@@ -273,7 +273,10 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
       return { requeued, ended };
     },
     findOrders: async (jobIds) =>
-      openOrders(vault, await database.all('SELECT job_id, sealed FROM orders WHERE job_id = ANY($1)', [jobIds])),
+      decryptAllOptions(
+        vault,
+        await database.all('SELECT job_id, sealed FROM orders WHERE job_id = ANY($1)', [jobIds]),
+      ),
     nextDueAt: () => due.read(),
     async setQueuePaused(paused) {
       await database.run('UPDATE queue SET paused = $1', [paused]);

@@ -14,7 +14,11 @@ export const SILENCES_BEFORE_PAUSE = 8;
 export const FIRST_PAUSE_MS = 5_000;
 export const LONGEST_PAUSE_MS = 300_000;
 /** The error of a delivery that can never be signed, so that it is not claimed again. */
-export const UNSIGNABLE: AttemptOutcome = { kind: 'failed', status: null, error: 'the secret cannot be read' };
+export const UNSIGNABLE: AttemptOutcome = {
+  kind: 'failed',
+  status: null,
+  error: "The webhook's secret cannot be decrypted.",
+};
 
 /** Columns of `DeliveryStatus`. */
 export const DELIVERY_STATUS = `job_id, delivery_id, event, url, state, attempts, max_attempts, generation, last_status, last_error,

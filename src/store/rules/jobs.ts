@@ -14,6 +14,7 @@ import type { Vault } from '../vault.js';
 
 type Refusal = Acceptance | null;
 
+/** The digests of a job's idempotency identity and of its cache key. */
 export function digestsOf(vault: Vault, job: Pick<NewJob, 'identity' | 'cacheIdentity'>): Digests {
   return { identity: vault.digest('identity', job.identity), cache: cacheDigestOf(vault, job) };
 }
@@ -22,8 +23,8 @@ export function cacheDigestOf(vault: Vault, { cacheIdentity }: Pick<NewJob, 'cac
   return cacheIdentity === null ? null : vault.digest('cache', cacheIdentity);
 }
 
-/** Answers a submission whose idempotency key belongs to a known job. */
-export function answerKnown(vault: Vault, job: NewJob, known: FoundJob): Acceptance {
+/** Answers a submission whose idempotency key belongs to a known job: the job is replayed, or there is an idempotency conflict. */
+export function replayOrConflict(vault: Vault, job: NewJob, known: FoundJob): Acceptance {
   const sameKey = known.keyId === job.keyId;
   const isRemoved = known.removedAt !== null;
   if (!sameKey || isRemoved || !vault.matches('identity', job.identity, known.identityDigest))
@@ -88,7 +89,7 @@ export function refuseOverLinksLimit(job: NewJob, { limit, used }: { limit: numb
 }
 
 /** Describes the job that has been entered. */
-export function entered(
+export function acceptanceOf(
   row: Omit<JobRow, 'seq'>,
   { kept, leaderId }: Source,
   shown: { paused: boolean | number; keptData: string | null },

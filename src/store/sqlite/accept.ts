@@ -14,20 +14,20 @@ import {
   toSnapshot,
 } from '../rows.js';
 import {
-  answerKnown,
+  acceptanceOf,
   artifactsOf,
   cacheDigestOf,
   digestsOf,
-  entered,
   isUsable,
   linkAnswerOf,
   queueUpload,
   refuseOverLinksLimit,
   refuseOverQuota,
   refuseWhenFull,
+  replayOrConflict,
 } from '../rules/jobs.js';
 import type { Acceptance, AcceptRules, LinkAnswer, LinkRequest, NewJob } from '../store.js';
-import { sealOrder, type Vault } from '../vault.js';
+import { encryptOptions, type Vault } from '../vault.js';
 import type { Sql } from './connection.js';
 import { announceDelivery, insertDelivery } from './deliveries.js';
 import { book, countBatched, countOutcome, countWaiting, isPaused, standingOf } from './ledger.js';
@@ -40,7 +40,7 @@ interface FoundSource extends Source {
 /** Accepts a submission inside the caller's transaction. `enqueuedAt` must be the current time. */
 export function accept(sql: Sql, vault: Vault, submission: { job: NewJob; rules: AcceptRules }): Acceptance {
   const known = findByIdempotencyKey(sql, submission.job);
-  if (known !== null) return answerKnown(vault, submission.job, known);
+  if (known !== null) return replayOrConflict(vault, submission.job, known);
   const digests = digestsOf(vault, submission.job);
   const entry = queueUpload({
     ...submission,
@@ -50,7 +50,7 @@ export function accept(sql: Sql, vault: Vault, submission: { job: NewJob; rules:
   const { job, rules, source } = entry;
   const existing = job.link ? findForLink(sql, job, source) : null;
   if (existing !== null) return existing;
-  return refuse(sql, job, { source, rules }) ?? enter(sql, vault, entry);
+  return refuse(sql, job, { source, rules }) ?? insertAcceptedJob(sql, vault, entry);
 }
 
 /** Finds the picture or the render in flight that could answer a link without an acceptance. */
@@ -134,7 +134,7 @@ interface Entry {
 }
 
 /** Inserts a job with its credits, and with its order or the picture that answers it. */
-export function enter(sql: Sql, vault: Vault, { job, rules, digests, source }: Entry): Acceptance {
+export function insertAcceptedJob(sql: Sql, vault: Vault, { job, rules, digests, source }: Entry): Acceptance {
   const { kept, leaderId } = source;
   const row = newJobRow(job, digests, source);
   if (kept === null && leaderId === null) joinTurns(sql, job.accountId, job.enqueuedAt);
@@ -143,13 +143,16 @@ export function enter(sql: Sql, vault: Vault, { job, rules, digests, source }: E
     insertDelivery(sql, vault, { job, webhook: job.webhook, maxAttempts: rules.webhookMaxAttempts });
   book(sql, job, kept === null ? 'pending' : 'settled');
   if (kept === null)
-    sql.run('INSERT INTO orders (job_id, sealed) VALUES ($1, $2)', [job.id, sealOrder(vault, job.id, job.options)]);
+    sql.run('INSERT INTO orders (job_id, sealed) VALUES ($1, $2)', [
+      job.id,
+      encryptOptions(vault, job.id, job.options),
+    ]);
   else {
     countOutcome(sql, job.accountId, periodOf(job.enqueuedAt), 'completed');
     announceDelivery(sql, job.id, { event: 'capture.completed', now: job.enqueuedAt });
   }
   if (leaderId !== null && job.mode === 'sync') promote(sql, leaderId);
-  return entered(row, source, { paused: isPaused(sql), keptData: kept?.data ?? null });
+  return acceptanceOf(row, source, { paused: isPaused(sql), keptData: kept?.data ?? null });
 }
 
 const INSERTED = `id, account_id, key_id, request_id, mode, state, lane, idempotency_key, identity_digest, cache_digest, timeout_ms, leader_id,

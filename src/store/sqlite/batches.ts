@@ -5,7 +5,7 @@ import { answerKnownBatch, isTooMuch } from '../rules/batches.js';
 import { queueUpload, refuseOverQuota } from '../rules/jobs.js';
 import type { AcceptRules, BatchAcceptance, NewBatch, NewJob } from '../store.js';
 import type { Vault } from '../vault.js';
-import { enter, findKept, insertJob } from './accept.js';
+import { findKept, insertAcceptedJob, insertJob } from './accept.js';
 import type { Sql } from './connection.js';
 import { announceDelivery, insertDelivery, type ReceiverKey, refreshReceivers } from './deliveries.js';
 import { addReserved, countBatched, insertReservation, standingOf } from './ledger.js';
@@ -53,7 +53,8 @@ export async function acceptBatch(
     if (index % INSERTED_AT_ONCE === INSERTED_AT_ONCE - 1) await nextTurn();
     const kept = findKept(sql, job, { cacheDigest: digests.cache, missing: null });
     // Those that a picture answers, and those that upload one, are few.
-    if (kept !== null) enter(sql, vault, queueUpload({ job, rules, digests, source: { kept, leaderId: null } }));
+    if (kept !== null)
+      insertAcceptedJob(sql, vault, queueUpload({ job, rules, digests, source: { kept, leaderId: null } }));
     else {
       insertJob(sql, newJobRow(job, digests, { kept: null, leaderId: null }));
       sql.run('INSERT INTO orders (job_id, sealed) VALUES ($1, $2)', [job.id, sealed]);

@@ -13,7 +13,7 @@ import {
   UNREADABLE,
 } from '../rules/jobs.js';
 import type { Claim, ClaimedJob, EndedJob, JobClaim, JobStore, OwnClaims } from '../store.js';
-import { openOrder, type Vault } from '../vault.js';
+import { decryptOptions, type Vault } from '../vault.js';
 import { findInFlight, findJob, promote } from './accept.js';
 import { completeBatches } from './batches.js';
 import type { Sql } from './connection.js';
@@ -31,7 +31,7 @@ export function claimNextJob(sql: Sql, vault: Vault, claim: JobClaim): ClaimedJo
     const job = nextInTurn(sql, claim);
     if (job === null) return null;
     const order = sql.one<{ sealed: Buffer }>('SELECT sealed FROM orders WHERE job_id = $1', [job.id]);
-    const options = openOrder(vault, job.id, order?.sealed ?? null);
+    const options = decryptOptions(vault, job.id, order?.sealed ?? null);
     claimJob(sql, job, { ...claim, bookedMs: bookTurn(sql, job.accountId, options?.delay ?? 0) });
     if (options !== null) return toClaimedJob(job, options, claim);
     const held = { id: job.id, workerId: claim.workerId, attempt: job.attemptsMade + 1 };
@@ -304,5 +304,5 @@ export function endWithEffects(
 }
 
 function expectOne(changed: number, id: string): void {
-  if (changed !== 1) throw new Error(`job ${id} did not follow as it was read`);
+  if (changed !== 1) throw new Error(`job ${id} is no longer a follower: its row changed inside the transaction`);
 }

@@ -39,7 +39,7 @@ import type {
 } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { templateSteps } from '../templates.js';
-import { markOf, openOrders, recognizes, sealOrder, type Vault, vaultOf } from '../vault.js';
+import { decryptAllOptions, encryptOptions, markOf, recognizes, type Vault, vaultOf } from '../vault.js';
 import { watchSteps } from '../watches.js';
 import { accept, cachedArtifacts, findJob, findLinkAnswer } from './accept.js';
 import { acceptBatch, completeBatches, type PreparedJob, removeBatch } from './batches.js';
@@ -301,7 +301,7 @@ function batchStepsOf({ connection: sql, vault, writer, read, readDurable }: Eng
     async acceptBatch(batch, jobs, rules) {
       const prepared: PreparedJob[] = [];
       for (const job of jobs) {
-        prepared.push({ job, digests: digestsOf(vault, job), sealed: sealOrder(vault, job.id, job.options) });
+        prepared.push({ job, digests: digestsOf(vault, job), sealed: encryptOptions(vault, job.id, job.options) });
         if (prepared.length % PREPARED_AT_ONCE === 0) await nextTurn();
       }
       const refusal = await writer.runLong((apart) => acceptBatch(apart, vault, { batch, jobs: prepared, rules }));
@@ -449,7 +449,7 @@ function findOrders(sql: Sql, vault: Vault, jobIds: readonly string[]): Map<stri
     'SELECT job_id, sealed FROM orders WHERE job_id IN (SELECT value FROM json_each($1))',
     [JSON.stringify(jobIds)],
   );
-  return openOrders(vault, found);
+  return decryptAllOptions(vault, found);
 }
 
 function readers(logSync: LogSync, integrity: DatabaseIntegrity): Pick<Engine, 'read' | 'readDurable'> {

@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { type Ask, type Category, type Engines, refusalOf } from '../../../src/render/lists/engines.js';
+import { type Category, type Engines, type FilterQuery, refusalOf } from '../../../src/render/lists/engines.js';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const CACHE = join(ROOT, 'node_modules/.cache/stillframe-block');
@@ -32,7 +32,7 @@ export async function builtForTests(): Promise<URL> {
 }
 
 /** The category whose rules block the request, or null. */
-export function refusing(engines: Engines, on: readonly Category[], ask: Ask): Category | null {
+export function refusing(engines: Engines, on: readonly Category[], ask: FilterQuery): Category | null {
   return refusalOf(engines, on, ask)?.category ?? null;
 }
 

@@ -1,9 +1,8 @@
+/** Declines or hides cookie banners that no consent platform's rule handled. Runs in the page's isolated world. */
 import { all, alphaOf, body, force, isPage, matches } from '../dom.js';
 import { sleep } from '../frames.js';
 import { unlockScroll } from '../scrollers.js';
 import { type Banner, documentAsBanner, findBanners, isInView } from './overlays.js';
-
-/** Declines or hides banners that no consent platform's rule handled. Runs in the page's isolated world. */
 
 /** The time limit for a declined banner to disappear. */
 const DISAPPEARS_WITHIN_MS = 700;

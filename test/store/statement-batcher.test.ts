@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
-import { Batch } from '../../src/store/postgres/batch.js';
+import { StatementBatcher } from '../../src/store/postgres/statement-batcher.js';
 
 const LOST = new CaptureError({
   code: 'internal_error',
@@ -11,7 +11,7 @@ const LOST = new CaptureError({
 /** Runs that end when the test says so; each item becomes its double. */
 function aBatch() {
   const runs: { items: readonly number[]; end(error?: Error): void }[] = [];
-  const batch = new Batch<number, number>(
+  const batch = new StatementBatcher<number, number>(
     (items) =>
       new Promise((resolve, reject) => {
         runs.push({

@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
-import { Places } from '../../src/contract/places.js';
+import { ConcurrencyLimiter } from '../../src/contract/concurrency-limiter.js';
 
 const never = new AbortController().signal;
 const LIMITS = { all: 3, ofAccount: 2, waiting: { all: 4, ofAccount: 3, ms: 50 }, message: 'full' };
 
 /** Takes places for accounts, in their order. */
-function entering(places: Places, accounts: string) {
+function entering(places: ConcurrencyLimiter, accounts: string) {
   const entered: string[] = [];
   const held = new Map<string, Disposable[]>();
   const all = [...accounts].map(async (account) => {
@@ -23,7 +23,7 @@ function entering(places: Places, accounts: string) {
 
 describe('places', () => {
   it('go to the account that has the fewest of them, then to who came first', async () => {
-    const { entered, leave } = entering(new Places(LIMITS), 'aaaabc');
+    const { entered, leave } = entering(new ConcurrencyLimiter(LIMITS), 'aaaabc');
     await leave('none');
     // A third place of the account would not be its own.
     expect(entered.join('')).toBe('aab');
@@ -37,7 +37,7 @@ describe('places', () => {
   });
 
   it('are refused when too many wait, of one account or of all', async () => {
-    const places = new Places(LIMITS);
+    const places = new ConcurrencyLimiter(LIMITS);
     const { all } = entering(places, 'aab' + 'aaa');
     await expect(places.wait('a', never)).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 5 });
     const other = places.wait('b', never);
@@ -47,7 +47,7 @@ describe('places', () => {
 
   it('are not waited for longer than the limit, or than the caller does', async () => {
     vi.useFakeTimers();
-    const places = new Places({ ...LIMITS, all: 1 });
+    const places = new ConcurrencyLimiter({ ...LIMITS, all: 1 });
     const first = places.enter('a');
     const gone = new AbortController();
     const [left, late] = [places.wait('b', gone.signal), places.wait('b', never)];

@@ -16,7 +16,7 @@ interface Waiter {
 }
 
 /** A limited number of places for work that a request may cost, from its first byte on. */
-export class Places {
+export class ConcurrencyLimiter {
   readonly #taken: string[] = [];
   /** In the order in which they came. */
   readonly #waiting = new Set<Waiter>();

@@ -4,7 +4,7 @@ interface Waiter {
 }
 
 /** Work of which only some may run at once: of the accounts that wait, the one whose work has taken the least time is next. */
-export class Turns {
+export class FairQueue {
   readonly #waiting = new Set<Waiter>();
   readonly #spentMs = new Map<string, number>();
   #running = 0;
@@ -49,7 +49,7 @@ export class Turns {
 
   #next(): void {
     if (this.#running === 0 && this.#waiting.size === 0) {
-      // All begin equal.
+      // Once nothing runs or waits, all accounts begin at zero again.
       this.#spentMs.clear();
       this.#turn = 0;
     }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { Turns } from '../../src/contract/turns.js';
+import { FairQueue } from '../../src/contract/fair-queue.js';
 
 const never = new AbortController().signal;
 
 /** Work of accounts, which is ended by its index. */
 async function order(accounts: readonly string[], workMs: (account: string) => number): Promise<string> {
-  const turns = new Turns(1);
+  const turns = new FairQueue(1);
   const began: string[] = [];
   const all = accounts.map(async (account) => {
     using _turn = await turns.take(account, never);
@@ -26,7 +26,7 @@ it('lets an account whose work takes long wait for those whose work is short', a
 });
 
 it('gives no credit for idle time', async () => {
-  const turns = new Turns(1);
+  const turns = new FairQueue(1);
   const began: string[] = [];
   const work = async (account: string, ms: number) => {
     using _turn = await turns.take(account, never);
@@ -40,7 +40,7 @@ it('gives no credit for idle time', async () => {
 });
 
 it('forgets who no longer waits', async () => {
-  const turns = new Turns(1);
+  const turns = new FairQueue(1);
   const first = await turns.take('a', never);
   const leaving = new AbortController();
   const left = turns.take('b', leaving.signal);

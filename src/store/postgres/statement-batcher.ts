@@ -13,7 +13,7 @@ interface Waiting<Item, Result> {
  * Collects the items that arrive during a run and runs them together, so that a busy server sends fewer statements and an idle one does not
  * wait.
  */
-export class Batch<Item, Result> {
+export class StatementBatcher<Item, Result> {
   #waiting: Waiting<Item, Result>[] = [];
   #running = false;
 
