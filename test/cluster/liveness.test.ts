@@ -76,6 +76,23 @@ test('a claim whose answer was lost is undone by the next one', async () => {
   expect(await worker.claimNextJobs([claim])).toMatchObject([{ attempt: 1, workerId: 'host-1-1' }]);
 });
 
+test('a server beyond the four oldest recovers its own lost claims, and leaves those of lost servers to the oldest', async () => {
+  const database = new pg.Client({ connectionString: url });
+  await database.connect();
+  await database.query(`INSERT INTO nodes (id, lock_key, started_at, seen_at, facts) OVERRIDING SYSTEM VALUE
+    SELECT 'older ' || n, -n, 0, 9e15::bigint, '{}' FROM generate_series(1, 4) n`);
+  await expect.poll(() => other.cleansUp(), WAIT).toBe(false);
+  await database.query(`UPDATE jobs SET node_id = 'a lost one' WHERE id = $1`, [claimed.id]);
+  await other.accept(aNewJob(caller, { enqueuedAt: other.now() }), RULES);
+  await claimNext(other, { now: other.now(), leaseMs: 0 });
+  const recover = async () => (await other.recover({ now: other.now(), starting: false })).requeued;
+  expect([await recover(), await recover()]).toEqual([1, 0]);
+  await database.query(`DELETE FROM nodes WHERE id LIKE 'older %'`);
+  await expect.poll(() => other.cleansUp(), WAIT).toBe(true);
+  expect(await recover()).toBe(1);
+  await database.end();
+});
+
 /** Resolves when the working server has told so many times that it lives. */
 async function beatsOfWorker(): Promise<void> {
   const seen = new Set<number>();

@@ -10,6 +10,7 @@ import {
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { expect, expectTypeOf, test } from 'vitest';
 import { MIGRATIONS_DIR, PG_MIGRATIONS_DIR } from '../../src/package-files.js';
+import { sharedChecks } from '../../src/store/constraints.js';
 import * as postgres from '../../src/store/postgres/schema.js';
 import type { DeliveryRow, JobRow, SecretRow } from '../../src/store/rows.js';
 import * as sqlite from '../../src/store/sqlite/schema.js';
@@ -52,6 +53,14 @@ test.each(ENGINES)(
     expect(written).toEqual(generated.map((statement) => statement.trim().replaceAll('"public".', '')));
   },
 );
+
+test('the trigger of jobs in PostgreSQL checks the rules that SQLite has as constraints', () => {
+  const statements = readMigrationFiles({ migrationsFolder: PG_MIGRATIONS_DIR }).flatMap(({ sql }) => sql);
+  const checked = statements
+    .findLast((text) => text.includes('stillframe_check_job() RETURNS'))
+    ?.replaceAll('new.', '');
+  for (const [, condition] of sharedChecks('jobs')) expect(checked).toContain(`(${condition})`);
+});
 
 test('rows that both engines have are of the same types in both', () => {
   expectTypeOf<JobRow>().toEqualTypeOf<typeof sqlite.jobs.$inferSelect>();

@@ -1,7 +1,7 @@
 /**
- * Acceptance as one transaction (rules/jobs.ts). Locks, in this order: the cache digest (advisory), so that two identical submissions do
- * not both render; the row of the render in flight, which its end locks as well, so that no job follows one that has just ended; the row of
- * an account with a quota; the row of a link's key.
+ * Acceptance (rules/jobs.ts): one statement for a new job that nothing known answers and nothing refuses, or else one transaction. Locks, in
+ * this order: the cache digest (advisory), so that two identical submissions do not both render; the row of the render in flight, which its
+ * end locks as well, so that no job follows one that has just ended; the row of an account with a quota; the row of a link's key.
  */
 import { periodOf } from '../../contract/pricing.js';
 import {
@@ -36,7 +36,7 @@ import {
 import type { Acceptance, AcceptRules, Charge, LinkAnswer, LinkRequest, NewJob, QuotaExceeded } from '../store.js';
 import { encryptOptions, type Vault } from '../vault.js';
 import { type Database, LOCKS, RELAXED } from './connect.js';
-import { LINK_SUM, promote } from './jobs.js';
+import { type Corrections, LINK_SUM, promote } from './jobs.js';
 
 interface FoundSource extends Source {
   kept: Picture | null;
@@ -49,6 +49,8 @@ interface Entry {
   rules: AcceptRules;
   digests: Digests;
   source: FoundSource;
+  /** Whether the statement that enters the job is to check that nothing known answers or refuses it. */
+  isUnchecked?: boolean;
 }
 
 const NO_SOURCE: FoundSource = { kept: null, leaderId: null, isLeaderWaiting: false };
@@ -59,16 +61,35 @@ const AGAIN = 'again';
 export async function accept(
   database: Database,
   vault: Vault,
-  { job, rules }: { job: NewJob; rules: AcceptRules },
+  { job, rules, corrections }: { job: NewJob; rules: AcceptRules; corrections: Corrections },
 ): Promise<Acceptance> {
-  const digests = digestsOf(vault, job);
+  const submission = { job, rules, digests: digestsOf(vault, job) };
+  const inserted = job.link
+    ? null
+    : await insertAcceptedJob(database, vault, { ...submission, source: NO_SOURCE, isUnchecked: true });
+  const { acceptance, isFirst, isAlone, isBehind } = inserted ?? (await acceptTogether(database, vault, submission));
+  const isCorrected = isFirst && (isAlone || corrections.isWaiting(job.accountId));
+  if (isCorrected) await corrections.flush();
+  // After the transaction, which would keep the turn locked until its commit is on disk, and claims waiting. If it fails, the account may
+  // have one turn too early.
+  if (isCorrected || isBehind) await joinTurns(database, job, RELAXED).catch(() => undefined);
+  return acceptance;
+}
+
+interface Accepted {
+  acceptance: Acceptance;
+  /** Whether the account had nothing queued, so that it may have to join the turns of those that have. */
+  isFirst: boolean;
+  /** Whether it is the first, and no other account has jobs either. */
+  isAlone: boolean;
+  /** Whether it is the first and its turn is behind the others, or it was not seen for a minute. */
+  isBehind: boolean;
+}
+
+async function acceptTogether(database: Database, vault: Vault, submission: Omit<Entry, 'source'>): Promise<Accepted> {
   for (;;) {
-    const acceptance = await database.transaction((queries) => decide(queries, vault, { job, rules, digests }));
-    if (acceptance === AGAIN) continue;
-    // After the transaction, which would keep the turn locked until its commit is on disk, and claims waiting. If it fails, the account may
-    // have one turn too early.
-    if (acceptance.kind === 'queued') await joinTurns(database, job, RELAXED).catch(() => undefined);
-    return acceptance;
+    const accepted = await database.transaction((queries) => decide(queries, vault, submission));
+    if (accepted !== AGAIN) return accepted;
   }
 }
 
@@ -106,20 +127,21 @@ async function decide(
   queries: Queries,
   vault: Vault,
   submission: Omit<Entry, 'source'>,
-): Promise<Acceptance | typeof AGAIN> {
+): Promise<Accepted | typeof AGAIN> {
+  const answered = (acceptance: Acceptance) => ({ acceptance, isFirst: false, isAlone: false, isBehind: false });
   const known = await findByIdempotencyKey(queries, submission.job);
-  if (known !== null) return replayOrConflict(vault, submission.job, known);
+  if (known !== null) return answered(replayOrConflict(vault, submission.job, known));
   const found = await findSource(queries, submission);
   if (found === AGAIN) return AGAIN;
   const entry = queueUpload({ ...submission, source: found });
   const { job, rules, source } = entry;
   const existing = job.link ? await findForLink(queries, job, source) : null;
-  if (existing !== null) return existing;
+  if (existing !== null) return answered(existing);
   const refusal = await refuse(queries, job, { source, rules });
-  if (refusal === null) return await insertAcceptedJob(queries, vault, entry);
+  if (refusal === null) return (await insertAcceptedJob(queries, vault, entry)) ?? AGAIN;
   // The last credit or place may have gone to the same submission, sent twice.
   const knownNow = await findByIdempotencyKey(queries, job);
-  return knownNow === null ? refusal : replayOrConflict(vault, job, knownNow);
+  return answered(knownNow === null ? refusal : replayOrConflict(vault, job, knownNow));
 }
 
 async function findSource(
@@ -239,14 +261,21 @@ async function sumsOf(
   return sums ?? { used: 0, reserved: 0 };
 }
 
-async function insertAcceptedJob(queries: Queries, vault: Vault, entry: Entry): Promise<Acceptance | typeof AGAIN> {
+/** @returns null if the idempotency key is bound, or if the entry was unchecked and something known might answer or refuse it */
+async function insertAcceptedJob(queries: Queries, vault: Vault, entry: Entry): Promise<Accepted | null> {
   const { job, digests, source } = entry;
   const { kept } = source;
   const row = newJobRow(job, digests, source);
-  const inserted = await queries.one<{ paused: boolean }>(INSERT_JOB, insertValues(vault, row, entry));
-  if (inserted === null) return AGAIN;
+  const inserted = await queries.one<{ paused: boolean } & Omit<Accepted, 'acceptance'>>(
+    INSERT_JOB,
+    insertValues(vault, row, entry),
+  );
+  if (inserted === null) return null;
   await promoteLeader(queries, job, source);
-  return acceptanceOf(row, source, { paused: inserted.paused, keptData: kept?.data ?? null });
+  const acceptance = acceptanceOf(row, source, { paused: inserted.paused, keptData: kept?.data ?? null });
+  const isQueued = acceptance.kind === 'queued';
+  const { isFirst, isAlone, isBehind } = inserted;
+  return { acceptance, isFirst: isQueued && isFirst, isAlone: isQueued && isAlone, isBehind: isQueued && isBehind };
 }
 
 /**
@@ -272,13 +301,14 @@ export async function joinTurns(
 
 /**
  * Inserts the job in one statement, with its queue entry, order, credits and delivery, as far as it has them. Inserts nothing if the
- * idempotency key has been bound in the meantime.
+ * idempotency key has been bound in the meantime, or if the checks of `stillframe_admits` are asked for ($37) and fail.
  */
 const INSERT_JOB = `WITH job AS (
     INSERT INTO jobs (id, account_id, key_id, request_id, mode, state, lane, idempotency_key, identity_digest, cache_digest, timeout_ms,
         delay_ms, leader_id, attempts_made, attempt_budget, enqueued_at, progress, webhook_url, ended_at, worker_id, artifact_name, data, traceparent,
         url)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $16, $17::text, $18, $19, $20, $21, $34, $36)
+      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $16, $17::text, $18, $19, $20, $21, $34, $36
+        WHERE $37::bigint IS NULL OR stillframe_admits($2, $39, $38, $37, $24, $25)
       ON CONFLICT (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
       RETURNING seq, id, account_id, enqueued_at),
   entry AS (INSERT INTO queue_entries (seq, account_id, lane) SELECT seq, account_id, $22::smallint FROM job WHERE $22::smallint IS NOT NULL),
@@ -292,12 +322,16 @@ const INSERT_JOB = `WITH job AS (
       event, due_at, next_attempt_at, expires_at)
     SELECT id, $28::text, account_id, $17::text, $29::text, $30::bytea, $31::int, 'pending', 1, 0, $32::text, $33::bigint, $33::bigint,
       $33::bigint + ${MAX_DELIVERY_AGE_MS} FROM job WHERE $28::text IS NOT NULL)
-  SELECT queue.paused FROM job CROSS JOIN queue`;
+  SELECT queue.paused, known.is_first,
+      known.is_first AND NOT EXISTS (SELECT 1 FROM jobs WHERE ended_at IS NULL AND leader_id IS NULL) AS is_alone,
+      turns.seen_at < $15 - 60000 OR known.is_first AND turns.tag < queue.turn AS is_behind
+    FROM job CROSS JOIN queue CROSS JOIN (SELECT NOT EXISTS (SELECT 1 FROM queue_entries WHERE account_id = $2) AS is_first) known
+      LEFT JOIN turns ON turns.account_id = $2`;
 
 function insertValues(
   vault: Vault,
   row: Omit<JobRow, 'seq'>,
-  { job, rules, source: { kept, leaderId } }: Entry,
+  { job, rules, source: { kept, leaderId }, isUnchecked = false }: Entry,
 ): unknown[] {
   const { webhook, options, link } = job;
   const delivery = webhook === null ? null : newDelivery(vault, job.id, { webhook, now: job.enqueuedAt });
@@ -338,5 +372,8 @@ function insertValues(
     row.traceparent,
     link ? job.keyId : null,
     row.url,
+    isUnchecked ? rules.maxQueue : null,
+    job.enqueuedAt - job.cacheTtl * 1000,
+    job.cacheTtl === 0 ? null : row.cacheDigest,
   ];
 }

@@ -17,46 +17,19 @@ import {
 } from '../rules/deliveries.js';
 import type { DeliveryStore, DueDelivery, Redelivery } from '../store.js';
 import type { Vault } from '../vault.js';
-import { type Database, LOCKS, RELAXED } from './connect.js';
+import { type Database, RELAXED } from './connect.js';
 
 type DeliveryClaim = Parameters<DeliveryStore['claimNextDelivery']>[0];
 
-interface Receiver {
-  accountId: string;
-  origin: string;
-}
-
-/**
- * Receivers with waiting deliveries and a free slot: one look-up per receiver, however long its backlog. A receiver that does not respond
- * is paused (a circuit breaker), with one attempt in between. Parameter 1 is the number of concurrent attempts per receiver.
- */
-const RECEIVERS = `WITH RECURSIVE receiver(account_id, origin) AS (
-    (SELECT account_id, origin FROM deliveries WHERE due_at IS NOT NULL AND claimed_until IS NULL ORDER BY account_id, origin LIMIT 1)
-    UNION ALL SELECT next.account_id, next.origin FROM receiver CROSS JOIN LATERAL (
-      SELECT account_id, origin FROM deliveries
-        WHERE due_at IS NOT NULL AND claimed_until IS NULL AND (account_id, origin) > (receiver.account_id, receiver.origin)
-        ORDER BY account_id, origin LIMIT 1) next),
-  busy AS (SELECT account_id, origin, count(*) AS attempts FROM deliveries WHERE claimed_until IS NOT NULL GROUP BY 1, 2)
-  SELECT receiver.account_id, receiver.origin, greatest(first.due_at, known.paused_until) AS ready_at,
-      coalesce((SELECT sum(attempts) FROM busy WHERE busy.account_id = receiver.account_id), 0)::bigint AS held,
-      coalesce((SELECT sum(attempts) FROM busy), 0)::bigint AS total
-    FROM receiver
-    CROSS JOIN LATERAL (SELECT min(due_at) AS due_at FROM deliveries
-      WHERE account_id = receiver.account_id AND origin = receiver.origin AND due_at IS NOT NULL AND claimed_until IS NULL) first
-    LEFT JOIN receivers known ON known.account_id = receiver.account_id AND known.origin = receiver.origin
-    LEFT JOIN busy ON busy.account_id = receiver.account_id AND busy.origin = receiver.origin
-    WHERE coalesce(busy.attempts, 0) < CASE WHEN coalesce(known.silences, 0) >= ${SILENCES_BEFORE_PAUSE} THEN 1 ELSE $1::int END`;
-
-/** Claims the most overdue delivery of the next receiver, one claim at a time, so that no slot is given away twice. */
+/** Claims the most overdue delivery of the next receiver, by the function `stillframe_claim_delivery` of drizzle-pg/. */
 export async function claimNextDelivery(
   database: Database,
   vault: Vault,
   claim: DeliveryClaim & { nodeId: string },
 ): Promise<DueDelivery | null> {
+  const { now, leaseMs, perReceiver, atOnce = Number.MAX_SAFE_INTEGER, nodeId } = claim;
   for (;;) {
-    // The check of an idle worker must not cost a lock.
-    if ((await nextReceiver(database, claim)) === null) return null;
-    const row = await database.transaction((queries) => claimRow(queries, claim));
+    const row = await database.one<DeliveryRow>(CLAIM, [now, now + leaseMs, perReceiver, atOnce, nodeId]);
     if (row === null) return null;
     const [job, batch] = await Promise.all([
       database.one<FoundJob>(JOB_BY_ID, [row.jobId]),
@@ -64,38 +37,51 @@ export async function claimNextDelivery(
     ]);
     const due = toDueDelivery(vault, row, { job, batch });
     if (due !== null) return due;
-    await recordAttempt(database, { ...row, attempt: row.attempts + 1 }, UNSIGNABLE, claim.now);
+    await recordAttempt(database, { ...row, attempt: row.attempts + 1 }, UNSIGNABLE, now);
   }
 }
 
+/** An attempt whose claim a crash of the database loses is made again. */
+const CLAIM = `SELECT job_id, delivery_id, event, generation, attempts, max_attempts, url, secret
+  FROM ${RELAXED}, stillframe_claim_delivery($1, $2, $3, ${SILENCES_BEFORE_PAUSE}, $4, $5)`;
+
 /** Returns when a receiver with a free slot is ready next; null if none is. */
 export async function nextDeliveryDueAt(queries: Queries, perReceiver: number): Promise<number | null> {
-  const found = await queries.one<{ at: number | null }>(`SELECT min(ready_at) AS at FROM (${RECEIVERS}) ready`, [
-    perReceiver,
-  ]);
+  const found = await queries.one<{ at: number | null }>(
+    `SELECT min(ready_at) AS at FROM stillframe_receivers($1, ${SILENCES_BEFORE_PAUSE})`,
+    [perReceiver],
+  );
   return found?.at ?? null;
 }
 
 /** Records an attempt. @returns false if it was recorded already, or the generation has changed */
-export function recordAttempt(
+export async function recordAttempt(
   database: Database,
   ...[held, outcome, now]: Parameters<DeliveryStore['recordAttempt']>
 ): Promise<boolean> {
-  return database.transaction(async (queries) => {
-    const receiver = await queries.one<Receiver>(
-      `UPDATE deliveries SET node_id = NULL, ${SET_ATTEMPT} WHERE ${IS_HELD_DELIVERY} RETURNING account_id, origin`,
-      [held.deliveryId, held.generation, held.attempt, ...attemptFields(outcome, now)],
-    );
-    if (receiver === null) return false;
-    if (outcome.status === null) await recordSilence(queries, receiver, now);
-    else await recordResponse(queries, receiver);
-    await queries.run(`INSERT INTO tallies (account_id, period, name, jobs) SELECT $1, '', unnest($2::text[]), 1`, [
-      receiver.accountId,
-      totalsOf(outcome),
-    ]);
-    return true;
-  });
+  const fields = attemptFields(outcome, now);
+  const values = [held.deliveryId, held.generation, held.attempt, ...fields, totalsOf(outcome)];
+  return (await database.one(outcome.status === null ? RECORD_SILENCE : RECORD_RESPONSE, values)) !== null;
 }
+
+/** Builds the statement that records an attempt, and what it says about the receiver. */
+function recording(receiver: string): string {
+  return `WITH attempt AS (UPDATE deliveries SET node_id = NULL, ${SET_ATTEMPT} WHERE ${IS_HELD_DELIVERY} RETURNING account_id, origin),
+    ${receiver},
+    counted AS (INSERT INTO tallies (account_id, period, name, jobs) SELECT account_id, '', name, 1 FROM attempt, unnest($10::text[]) name)
+    SELECT 1 FROM attempt`;
+}
+
+/** A response, whatever its status, resets the receiver's pause. */
+const RECORD_RESPONSE = recording(`answered AS (DELETE FROM receivers USING attempt
+    WHERE receivers.account_id = attempt.account_id AND receivers.origin = attempt.origin)`);
+/** Attempts that were running when the pause began do not prolong it. */
+const RECORD_SILENCE = recording(`silent AS (INSERT INTO receivers AS known (account_id, origin, silences, paused_until)
+      SELECT account_id, origin, 1, 0 FROM attempt
+    ON CONFLICT (account_id, origin) DO UPDATE SET silences = known.silences + 1,
+      paused_until = CASE WHEN known.silences + 1 < ${SILENCES_BEFORE_PAUSE} THEN 0
+        ELSE $6::bigint + least(${FIRST_PAUSE_MS} * 2 ^ least(known.silences + 1 - ${SILENCES_BEFORE_PAUSE}, 10), ${LONGEST_PAUSE_MS})::bigint END
+    WHERE known.paused_until <= $6)`);
 
 /**
  * Fails deliveries that are too old.
@@ -135,46 +121,4 @@ export async function redeliver(
 
 export function findDelivery(queries: Queries, jobId: string): Promise<DeliveryStatus | null> {
   return queries.one<DeliveryStatus>(`SELECT ${DELIVERY_STATUS} FROM deliveries WHERE job_id = $1`, [jobId]);
-}
-
-async function claimRow(queries: Queries, claim: DeliveryClaim & { nodeId: string }): Promise<DeliveryRow | null> {
-  // An attempt whose claim a crash of the database loses is made again.
-  await queries.run(`SELECT pg_advisory_xact_lock($1, 0) FROM ${RELAXED}`, [LOCKS.deliveryClaim]);
-  const receiver = await nextReceiver(queries, claim);
-  if (receiver === null) return null;
-  return await queries.one<DeliveryRow>(
-    `UPDATE deliveries SET claimed_until = $3::bigint, node_id = $4
-      WHERE job_id = (SELECT job_id FROM deliveries WHERE account_id = $1 AND origin = $2 AND due_at <= $5 AND claimed_until IS NULL
-        ORDER BY due_at LIMIT 1 FOR UPDATE)
-      RETURNING job_id, delivery_id, event, generation, attempts, max_attempts, url, secret`,
-    [receiver.accountId, receiver.origin, claim.now + claim.leaseMs, claim.nodeId, claim.now],
-  );
-}
-
-/**
- * Chooses the account with the fewest running attempts, which must leave as many slots free as it uses, and its receiver that is ready
- * longest.
- */
-async function nextReceiver(queries: Queries, { now, perReceiver, atOnce = Number.MAX_SAFE_INTEGER }: DeliveryClaim) {
-  return await queries.one<Receiver>(
-    `SELECT * FROM (${RECEIVERS}) ready WHERE ready_at <= $2 AND held < $3::bigint - total ORDER BY held, ready_at LIMIT 1`,
-    [perReceiver, now, atOnce],
-  );
-}
-
-/** Resets a receiver's pause after an attempt with a response, whatever its status. */
-async function recordResponse(queries: Queries, { accountId, origin }: Receiver): Promise<void> {
-  await queries.run('DELETE FROM receivers WHERE account_id = $1 AND origin = $2', [accountId, origin]);
-}
-
-/** Counts an attempt without a response. Attempts that were running when the pause began do not prolong it. */
-async function recordSilence(queries: Queries, { accountId, origin }: Receiver, now: number): Promise<void> {
-  await queries.run(
-    `INSERT INTO receivers AS known (account_id, origin, silences, paused_until) VALUES ($1, $2, 1, 0)
-     ON CONFLICT (account_id, origin) DO UPDATE SET silences = known.silences + 1,
-       paused_until = CASE WHEN known.silences + 1 < ${SILENCES_BEFORE_PAUSE} THEN 0
-         ELSE $3::bigint + least(${FIRST_PAUSE_MS} * 2 ^ least(known.silences + 1 - ${SILENCES_BEFORE_PAUSE}, 10), ${LONGEST_PAUSE_MS})::bigint END
-     WHERE known.paused_until <= $3`,
-    [accountId, origin, now],
-  );
 }

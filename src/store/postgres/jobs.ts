@@ -37,19 +37,19 @@ export async function claimNextJobs(
   database: Database,
   vault: Vault,
   claims: readonly JobClaim[],
-  nodeId: string,
+  by: Claimant,
 ): Promise<ClaimedJob[]> {
-  const rows = await claimRows(database, claims, nodeId);
+  const rows = await claimRows(database, claims, by);
   const jobs: ClaimedJob[] = [];
   for (const [i, claim] of claims.slice(0, rows.length).entries()) {
-    for (let row = rows[i]; row !== undefined; row = (await claimRows(database, [claim], nodeId))[0]) {
+    for (let row = rows[i]; row !== undefined; row = (await claimRows(database, [claim], by))[0]) {
       const options = decryptOptions(vault, row.id, row.sealed);
       if (options !== null) {
         jobs.push(toClaimedJob(row, options, claim));
         break;
       }
       const held = { id: row.id, workerId: claim.workerId, attempt: row.attemptsMade + 1 };
-      await endJob(database, held, { state: 'failed', error: UNREADABLE, now: claim.now });
+      await endJob(database, held, { state: 'failed', error: UNREADABLE, now: claim.now }, by.corrections);
     }
   }
   return jobs;
@@ -67,6 +67,13 @@ export async function undoUnknown(database: Database, nodeId: string, workerIds:
   for (const claim of unknown) await release(database, claim);
 }
 
+interface Retry {
+  dueAt: number;
+  now: number;
+  begunAt: number | undefined;
+  corrections: Corrections;
+}
+
 /**
  * Returns a job to the queue until `dueAt`, for a second attempt.
  * @returns false if the claim was lost or no attempt is left
@@ -74,7 +81,7 @@ export async function undoUnknown(database: Database, nodeId: string, workerIds:
 export async function retryLater(
   database: Database,
   claim: Claim,
-  { dueAt, now, begunAt }: { dueAt: number; now: number; begunAt: number | undefined },
+  { dueAt, now, begunAt, corrections }: Retry,
 ): Promise<boolean> {
   const job = await database.one<JobRow>(
     `WITH job AS (
@@ -85,7 +92,7 @@ export async function retryLater(
      SELECT ${JOB_COLUMNS} FROM job`,
     [claim.id, claim.workerId, claim.attempt, dueAt, begunAt ?? null],
   );
-  if (job !== null) await correctTurns(database, [{ ...job, now }]);
+  if (job !== null) corrections.add([{ ...job, now }]);
   return job !== null;
 }
 
@@ -144,7 +151,7 @@ export async function announceArtifacts(
   const held = await database.all<{ id: string }>(
     `WITH job AS (SELECT jobs.id, worker_id, attempts_made, input.name FROM ${RELAXED},
         unnest($1::text[], $2::text[], $3::int[], $4::text[]) AS input(id, worker, attempt, name)
-        JOIN jobs ON jobs.id = input.id AND worker_id = input.worker AND attempts_made = input.attempt AND state = 'active'),
+        JOIN jobs ON ${CLAIMED}),
      announced AS (INSERT INTO removals (name, job_id, worker_id, attempt) SELECT name, id, worker_id, attempts_made FROM job ON CONFLICT DO NOTHING)
      SELECT id FROM job`,
     [
@@ -161,13 +168,23 @@ export async function announceArtifacts(
 /** A claimed job, with the number of attempts and the times before the claim, and its order. */
 type ClaimedRow = Parameters<typeof toClaimedJob>[0] & { sealed: Buffer | null };
 
-function claimRows(database: Database, claims: readonly JobClaim[], nodeId: string): Promise<ClaimedRow[]> {
+/** A node, with the corrections of turns that precede its next claim. */
+interface Claimant {
+  nodeId: string;
+  corrections: Corrections;
+}
+
+function claimRows(
+  database: Database,
+  claims: readonly JobClaim[],
+  { nodeId, corrections }: Claimant,
+): Promise<ClaimedRow[]> {
   const [first] = claims;
   return database.all<ClaimedRow>(
     `SELECT job_id AS id, account AS account_id, request AS request_id, job_mode AS mode, attempt - 1 AS attempts_made,
         budget AS attempt_budget, enqueued AS enqueued_at, first_claimed AS first_claimed_at, due AS due_at, trace AS traceparent,
         order_sealed AS sealed, batch AS batch_id
-      FROM ${RELAXED}, stillframe_claim_jobs($1, $2, $3, $4, $5, $6)`,
+      FROM ${RELAXED}, stillframe_claim_corrected($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [
       first?.now,
       first?.leaseMs,
@@ -175,6 +192,7 @@ function claimRows(database: Database, claims: readonly JobClaim[], nodeId: stri
       nodeId,
       claims.map(({ keptSlot = false }) => keptSlot),
       claims.map(({ takesBatches = true }) => takesBatches),
+      ...correctionValues(corrections.take()),
     ],
   );
 }
@@ -184,8 +202,7 @@ const NONE: OwnClaims = { jobs: [], deliveries: [] };
 type Recovery = Parameters<JobStore['recover']>[0];
 
 /** A node's view of itself and of others. */
-interface Known {
-  nodeId: string;
+interface Known extends Claimant {
   lost: readonly string[];
   alive: readonly string[];
   /** Whether it recovers what others leave behind, too. */
@@ -198,7 +215,7 @@ interface Known {
  */
 export async function recover(
   database: Database,
-  { nodeId, lost, alive, isGuard }: Known,
+  { nodeId, lost, alive, isGuard, corrections }: Known,
   { now, own = NONE }: Recovery,
 ): Promise<{ requeued: number; ended: EndedJob[]; failures: unknown[] }> {
   await renewLapsed(database, own, now);
@@ -225,12 +242,13 @@ export async function recover(
   for (const { budget, ...held } of abandoned) {
     try {
       if (held.attempt < budget) requeued += (await putBack(database, held, held.attempt)) === null ? 0 : 1;
-      else ended.push(...(await endJob(database, held, { state: 'failed', now, error: CRASHED })));
+      else ended.push(...(await endJob(database, held, { state: 'failed', now, error: CRASHED }, corrections)));
     } catch (error) {
       // One job that cannot be ended must not stop the others.
       failures.push(error);
     }
   }
+  await corrections.flush();
   return { requeued, ended, failures };
 }
 
@@ -312,6 +330,7 @@ export interface ClaimEnd {
 export type EndedRow = Pick<JobRow, 'id' | 'url' | 'accountId' | 'requestId' | 'claimedAt' | 'bookedMs' | 'batchId'> & {
   state: 'completed' | 'failed';
   hasWebhook: boolean;
+  isFollowed: boolean;
 };
 
 /**
@@ -319,43 +338,35 @@ export type EndedRow = Pick<JobRow, 'id' | 'url' | 'accountId' | 'requestId' | '
  * deliveries, so that one failure undoes all; then ends the first slice of each job's followers, which the sweep ends if that fails.
  * @returns for each claim the ended jobs, the claimed one first; none if the claim was lost
  */
-export async function endJobs(database: Database, ends: readonly ClaimEnd[]): Promise<EndedJob[][]> {
+export async function endJobs(
+  database: Database,
+  ends: readonly ClaimEnd[],
+  corrections: Corrections,
+): Promise<EndedJob[][]> {
   const rows = await endClaimed(database, ends);
-  const ids = new Set(rows.map((row) => row.id));
+  const known = new Map(rows.map((row) => [row.id, row]));
+  const times = new Map(ends.map(({ held, ending }) => [held.id, ending.now]));
   for (const end of ends) {
-    const before = end.mayHaveEnded && !ids.has(end.held.id) ? await alreadyEnded(database, end) : null;
-    if (before !== null) rows.push(before);
+    const before = end.mayHaveEnded && !known.has(end.held.id) ? await alreadyEnded(database, end) : null;
+    if (before !== null) known.set(before.id, before);
   }
-  return await settleEnds(database, ends, rows);
+  corrections.add([...known.values()].map((row) => ({ ...row, now: times.get(row.id) ?? 0 })));
+  return await Promise.all(ends.map(({ held }) => withFollowers(database, known.get(held.id))));
 }
 
 /** Ends one job like `endJobs`, for any server. */
-export async function endJob(database: Database, held: Claim, ending: Ending): Promise<EndedJob[]> {
-  const ends = [{ held, ending, mayHaveEnded: false }];
-  return (await settleEnds(database, ends, await endClaimed(database, ends)))[0] ?? [];
-}
-
-/** Corrects what the accounts of ended jobs are charged, and ends the first slice of their followers. */
-async function settleEnds(
+export async function endJob(
   database: Database,
-  ends: readonly ClaimEnd[],
-  rows: readonly EndedRow[],
-): Promise<EndedJob[][]> {
-  const known = new Map(rows.map((row) => [row.id, row]));
-  const times = new Map(ends.map(({ held, ending }) => [held.id, ending.now]));
-  const released = rows.map((row) => ({ ...row, now: times.get(row.id) ?? 0 }));
-  // If this fails, any of them may have followers.
-  const followed = await correctTurns(database, released).catch(() => new Set(known.keys()));
-  return await Promise.all(ends.map(({ held }) => withFollowers(database, known.get(held.id), followed)));
-}
-
-async function withFollowers(
-  database: Database,
-  row: EndedRow | undefined,
-  followed: ReadonlySet<string>,
+  held: Claim,
+  ending: Ending,
+  corrections: Corrections,
 ): Promise<EndedJob[]> {
+  return (await endJobs(database, [{ held, ending, mayHaveEnded: false }], corrections))[0] ?? [];
+}
+
+async function withFollowers(database: Database, row: EndedRow | undefined): Promise<EndedJob[]> {
   if (row === undefined) return [];
-  if (!followed.has(row.id)) return [toEnded(row, row)];
+  if (!row.isFollowed) return [toEnded(row, row)];
   const followers = await endFollowers(database, row.id).catch(() => []);
   return [{ ...toEnded(row, row), isFollowed: followers !== null }, ...(followers ?? [])];
 }
@@ -435,7 +446,8 @@ function columnsOf(rows: readonly Values[]): unknown[] {
 const ENDED_COLUMNS =
   'job.id, job.url, job.account_id, job.request_id, job.state, job.claimed_at, job.booked_ms, job.batch_id';
 
-const CLAIMED = `jobs.id = input.id AND worker_id = input.worker AND attempts_made = input.attempt AND state = 'active'`;
+/** The ids are passed twice, so that the plan for a small table, which is kept, looks them up in a large one as well. */
+const CLAIMED = `jobs.id = input.id AND jobs.id = ANY($1) AND worker_id = input.worker AND attempts_made = input.attempt AND state = 'active'`;
 
 /** Columns for `RETURNING` that `concluding` needs of a job, besides `period`, `outcome` and `bytes`. */
 const ENDED = 'jobs.id, jobs.url, seq, jobs.account_id, request_id, state, claimed_at, booked_ms, ended_at, batch_id';
@@ -497,7 +509,7 @@ async function alreadyEnded(
   { held: { id, workerId, attempt }, ending }: ClaimEnd,
 ): Promise<EndedRow | null> {
   return await database.one<EndedRow>(
-    `SELECT ${ENDED_COLUMNS}, webhook_url IS NOT NULL AS has_webhook FROM jobs job
+    `SELECT ${ENDED_COLUMNS}, webhook_url IS NOT NULL AS has_webhook, stillframe_is_followed(id) AS is_followed FROM jobs job
       WHERE job.id = $1 AND job.worker_id = $2 AND job.attempts_made = $3 AND job.state = $4 AND job.ended_at IS NOT NULL
         AND (job.artifact_name = $5 OR job.error = $6)`,
     [
@@ -530,7 +542,8 @@ function concluding(update: string, further = ''): string {
     announced AS (UPDATE deliveries SET event = CASE job.state WHEN 'completed' THEN '${eventOf('completed')}' ELSE '${eventOf('failed')}' END,
         due_at = job.ended_at, next_attempt_at = job.ended_at, expires_at = job.ended_at + ${MAX_DELIVERY_AGE_MS}
       FROM job WHERE deliveries.job_id = job.id AND deliveries.event IS NULL RETURNING deliveries.job_id)
-    SELECT ${ENDED_COLUMNS}, EXISTS (SELECT 1 FROM announced WHERE announced.job_id = job.id) AS has_webhook FROM job
+    SELECT ${ENDED_COLUMNS}, EXISTS (SELECT 1 FROM announced WHERE announced.job_id = job.id) AS has_webhook,
+        stillframe_is_followed(job.id) AS is_followed FROM job
       WHERE stillframe_expect((SELECT count(*) FROM charged) = (SELECT count(*) FROM job), 'credits are not pending')
       ORDER BY job.seq`;
 }
@@ -604,27 +617,53 @@ export async function promote(queries: Queries, id: string): Promise<void> {
   );
 }
 
+/** A job that has released its slot, and when. */
+type Correction = Pick<JobRow, 'accountId' | 'claimedAt' | 'bookedMs'> & { now: number };
+
+function correctionValues(corrections: readonly Correction[]): unknown[] {
+  return [
+    corrections.map(({ accountId }) => accountId),
+    corrections.map((job) => slotTimeOf(job, job.now)),
+    corrections.map(({ bookedMs }) => bookedMs),
+  ];
+}
+
+/** The longest time for which corrections wait for the next claim. */
+const CORRECTED_WITHIN_MS = 500;
+
 /**
- * Corrects the charges of accounts to the actual time, when jobs have released their slots.
- * @param ended with the time at which each released its slot
- * @returns the ids of jobs that others follow
+ * Corrects the charges of accounts to the actual time, when jobs have released their slots: with the next claim of this node, since both
+ * need the same lock, or else in a statement of its own.
  */
-export async function correctTurns(
-  queries: Queries,
-  ended: readonly (Pick<JobRow, 'id' | 'accountId' | 'claimedAt' | 'bookedMs'> & { now: number })[],
-): Promise<Set<string>> {
-  if (ended.length === 0) return new Set();
-  // Both calls stand in the select list: in a WITH or FROM clause, a function is not called where the plan first finds no follower.
-  const found = await queries.one<{ followed: string[] }>(
-    `SELECT stillframe_settle($1, $2, $3),
-        array(SELECT ended.id FROM unnest($4::text[]) AS ended(id) WHERE EXISTS (SELECT 1 FROM jobs WHERE leader_id = ended.id)) AS followed
-      FROM ${RELAXED}`,
-    [
-      ended.map((job) => job.accountId),
-      ended.map((job) => slotTimeOf(job, job.now)),
-      ended.map((job) => job.bookedMs),
-      ended.map((job) => job.id),
-    ],
-  );
-  return new Set(found?.followed);
+export class Corrections {
+  readonly #queries: Queries;
+  #waiting: Correction[] = [];
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(queries: Queries) {
+    this.#queries = queries;
+  }
+
+  add(corrections: readonly Correction[]): void {
+    this.#waiting.push(...corrections);
+    this.#timer ??= setTimeout(() => void this.flush(), CORRECTED_WITHIN_MS);
+  }
+
+  isWaiting(accountId: string): boolean {
+    return this.#waiting.some((one) => one.accountId === accountId);
+  }
+
+  take(): Correction[] {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    return this.#waiting.splice(0);
+  }
+
+  /** If this fails, the accounts stay charged with the time that was expected. */
+  async flush(): Promise<void> {
+    const corrections = this.take();
+    if (corrections.length === 0) return;
+    const values = correctionValues(corrections);
+    await this.#queries.run(`SELECT stillframe_settle($1, $2, $3) FROM ${RELAXED}`, values).catch(() => undefined);
+  }
 }

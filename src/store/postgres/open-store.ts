@@ -32,6 +32,7 @@ import {
   type Announcement,
   announceArtifacts,
   type ClaimEnd,
+  Corrections,
   claimNextJobs,
   type Ending,
   endedLeaders,
@@ -75,6 +76,7 @@ interface Engine {
   now(): number;
   /** Other nodes, as this one has seen them. */
   others: Pick<ClusterNode, 'lost' | 'alive' | 'isGuard'>;
+  corrections: Corrections;
   /** Facts about this node; null for a command. */
   facts: (() => NodeFacts) | null;
   log: Log;
@@ -109,6 +111,7 @@ async function open(options: PostgresStoreOptions): Promise<Store> {
       now: node?.now ?? Date.now,
       others: node ?? { lost: () => [], alive: () => [], isGuard: () => true },
       log,
+      corrections: new Corrections(database),
       notifier: new Notifier((payloads) => database.run(NOTIFY, [payloads])),
     };
     return {
@@ -182,7 +185,7 @@ function ownWork({ facts, notifier }: Engine) {
 }
 
 function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
-  const { database, vault, notifier, nodeId, others, log, now: nowOf } = engine;
+  const { database, vault, notifier, nodeId, others, log, corrections, now: nowOf } = engine;
   const own = ownWork(engine);
   /** Jobs whose end need not be announced to other nodes: nobody waits for them, or only their submitter, who waits here. */
   const quiet = new LRUCache<string, true>({ max: 10_000 });
@@ -199,7 +202,7 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
   };
   /** Claims whose end may have been committed, although its call lost the connection. */
   const unsure = new LRUCache<string, true>({ max: 1_000 });
-  const endAll = (some: readonly ClaimEnd[]) => endJobs(database, some);
+  const endAll = (some: readonly ClaimEnd[]) => endJobs(database, some, corrections);
   const ends = { completed: new StatementBatcher(endAll), failed: new StatementBatcher(endAll) };
   const claim = claimer(engine);
   const announcements = new StatementBatcher((some: readonly Announcement[]) => announceArtifacts(database, some));
@@ -219,7 +222,7 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
     cachedArtifacts: (job) => cachedArtifacts(database, vault, job),
     findLinkAnswer: (request) => findLinkAnswer(database, vault, request),
     async accept(job, rules) {
-      const acceptance = await accept(database, vault, { job, rules });
+      const acceptance = await accept(database, vault, { job, rules, corrections });
       if (acceptance.kind === 'queued') {
         quiet.set(job.id, true);
         own.queued();
@@ -244,7 +247,7 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
     },
     endedLeaders: () => endedLeaders(database),
     async removeJob(id, keyId, now) {
-      const removed = await removeJob(database, id, keyId, now);
+      const removed = await removeJob(database, { id, keyId, now, corrections });
       if (removed?.canceled != null) {
         await notifyEnded([removed.canceled], now);
         notifier.add({ kind: 'canceled', jobId: id });
@@ -254,12 +257,13 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
     },
     retryLater: (claim, dueAt, now, begunAt) => {
       due.forget();
-      return retryLater(database, claim, { dueAt, now, begunAt });
+      return retryLater(database, claim, { dueAt, now, begunAt, corrections });
     },
     release: (claim) => release(database, claim),
     async recover(recovery) {
       const known = {
         nodeId,
+        corrections,
         lost: others.lost(),
         alive: others.alive(),
         isGuard: recovery.starting || others.isGuard(),
@@ -286,14 +290,14 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
   };
 }
 
-function claimer({ database, vault, nodeId }: Engine): JobStore['claimNextJobs'] {
+function claimer({ database, vault, nodeId, corrections }: Engine): JobStore['claimNextJobs'] {
   /** Workers that may hold jobs that their lost connection did not report. */
   const unsure = new Set<string>();
   return async (claims) => {
     if (unsure.size > 0) await undoUnknown(database, nodeId, [...unsure]);
     unsure.clear();
     try {
-      return await claimNextJobs(database, vault, claims, nodeId);
+      return await claimNextJobs(database, vault, claims, { nodeId, corrections });
     } catch (error) {
       for (const { workerId } of claims) unsure.add(workerId);
       throw error;
@@ -335,7 +339,7 @@ function deliverySteps({ database, vault, notifier, nodeId }: Engine): DeliveryS
   };
 }
 
-function engineSteps({ database, notifier }: Engine, node: ClusterNode | null): EngineStore {
+function engineSteps({ database, notifier, corrections }: Engine, node: ClusterNode | null): EngineStore {
   return {
     shared: true,
     now: node?.now ?? Date.now,
@@ -367,6 +371,7 @@ function engineSteps({ database, notifier }: Engine, node: ClusterNode | null): 
     backup: () => Promise.reject(new StoreError('The database is backed up with the tools of PostgreSQL.')),
     async [Symbol.asyncDispose]() {
       await notifier.allSent();
+      await corrections.flush();
       await node?.[Symbol.asyncDispose]();
       await database[Symbol.asyncDispose]();
     },

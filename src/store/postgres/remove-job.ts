@@ -2,15 +2,13 @@ import { JOB_COLUMNS, type JobRow, type Queries } from '../rows.js';
 import { emptiedResult, firstArtifactOf, toEnded } from '../rules/jobs.js';
 import type { RemovedJob } from '../store.js';
 import { type Database, LOCKS } from './connect.js';
-import { cancelLocked, correctTurns, endFollowers } from './jobs.js';
+import { type Corrections, cancelLocked, endFollowers } from './jobs.js';
 import { expire } from './retention.js';
 
 /** Removes a job of a key, or of any; then lets the first of those that share its render continue, which the sweep does if that fails. */
 export async function removeJob(
   database: Database,
-  id: string,
-  keyId: string | null,
-  now: number,
+  { id, keyId, now, corrections }: { id: string; keyId: string | null; now: number; corrections: Corrections },
 ): Promise<RemovedJob | null> {
   const removed = await database.transaction(async (queries) => {
     const job = await queries.one<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs job WHERE id = $1 FOR NO KEY UPDATE`, [id]);
@@ -22,8 +20,8 @@ export async function removeJob(
   const { job, row, artifacts } = removed;
   if (row === null) return { canceled: null, artifacts };
   const claimed = job.state === 'active' ? row : { ...row, bookedMs: null };
-  const followed = await correctTurns(database, [{ ...claimed, now }]).catch(() => new Set([id]));
-  const isFollowed = followed.has(id) && (await endFollowers(database, id).catch(() => [])) !== null;
+  corrections.add([{ ...claimed, now }]);
+  const isFollowed = row.isFollowed && (await endFollowers(database, id).catch(() => [])) !== null;
   return { canceled: { ...toEnded({ ...row, url: job.url }, row), isFollowed }, artifacts };
 }
 
