@@ -307,9 +307,8 @@ export interface JobStore {
   /** Accepts a submission in ONE transaction: idempotency → cached result → identical job in flight → queue limit → credits → job. */
   accept(job: NewJob, rules: AcceptRules): Promise<Acceptance>;
   /**
-   * Claims the next job for the first of some free slots, fairly between accounts and synchronous before asynchronous within one, and jobs
-   * for more of them if the engine does that together.
-   * @returns the jobs in the order of the slots; none if none is due or the queue is paused
+   * Claims the next jobs for some free slots, fairly between accounts and synchronous before asynchronous within one.
+   * @returns the jobs in the order of the slots, which ends with the first slot for which none is due; none while the queue is paused
    */
   claimNextJobs(claims: readonly JobClaim[]): Promise<ClaimedJob[]>;
   /** Renews a claim's lease, and records progress (0–100). @returns false if the claim was lost */

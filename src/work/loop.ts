@@ -6,8 +6,8 @@ export interface LoopOptions<Task> {
   /** Concurrent tasks. */
   concurrency: number;
   /**
-   * Claims the next tasks, one per free slot in the given order; slots are numbers from 0 to concurrency - 1. One at a time is fine if that
-   * is as cheap. Returns none if none is due.
+   * Claims the next tasks, one per free slot in the given order, or fewer; slots are numbers from 0 to concurrency - 1. Returns none if none
+   * is due.
    */
   claim(slots: readonly number[]): Promise<readonly Task[]>;
   /** Whether a claim for so many slots that returned so few tasks left none to be claimed before the next wake. Default: not known. */

@@ -21,11 +21,22 @@ import { announceDelivery, type ReceiverKey, refreshReceivers } from './deliveri
 import { countOutcome, endCredits, isPaused } from './ledger.js';
 import { accountsInTurn, bookTurn, correctTurn, isAnotherActive, refundTurn } from './turns.js';
 
+/** Claims jobs for some slots together, since each commit waits for the disk; ends with the first slot for which nothing is due. */
+export function claimNextJobs(sql: Sql, vault: Vault, claims: readonly JobClaim[]): ClaimedJob[] {
+  const jobs: ClaimedJob[] = [];
+  for (const claim of claims) {
+    const job = claimNextJob(sql, vault, claim);
+    if (job === null) break;
+    jobs.push(job);
+  }
+  return jobs;
+}
+
 /**
  * Claims the next job: from the account whose turn it is (turns.ts), synchronous before asynchronous before those of batches, first in,
  * first out (decisions.md, Jobs). Runs inside the caller's transaction.
  */
-export function claimNextJob(sql: Sql, vault: Vault, claim: JobClaim): ClaimedJob | null {
+function claimNextJob(sql: Sql, vault: Vault, claim: JobClaim): ClaimedJob | null {
   if (isPaused(sql)) return null;
   for (;;) {
     const job = nextInTurn(sql, claim);

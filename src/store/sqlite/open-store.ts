@@ -57,7 +57,7 @@ import {
   redeliver,
 } from './deliveries.js';
 import { DatabaseIntegrity, refuseReplaced } from './integrity.js';
-import { claimNextJob, endFollowers, endJob, isFollowed, recover, release, retryLater } from './jobs.js';
+import { claimNextJobs, endFollowers, endJob, isFollowed, recover, release, retryLater } from './jobs.js';
 import { charge, countersOf, countQueued, isPaused, queueStatus, settlement } from './ledger.js';
 import { removeJob } from './remove-job.js';
 import {
@@ -221,11 +221,10 @@ function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobSto
     cachedArtifacts: (job) => read(() => cachedArtifacts(sql, vault, job)),
     findLinkAnswer: (request) => read(() => findLinkAnswer(sql, vault, request)),
     accept: (job, rules) => writer.run(() => accept(sql, vault, { job, rules })),
-    claimNextJobs: async ([claim]) => {
+    claimNextJobs: async (claims) => {
       // The check of an idle worker must not cost a write.
       const idle = await read(() => isPaused(sql) || countQueued(sql) === 0);
-      const job = idle || claim === undefined ? null : await writer.run(() => claimNextJob(sql, vault, claim));
-      return job === null ? [] : [job];
+      return idle ? [] : await writer.run(() => claimNextJobs(sql, vault, claims));
     },
     renewLease: ({ id, workerId, attempt }, { now, leaseMs, progress }) =>
       writer.run(() => {
