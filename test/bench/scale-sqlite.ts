@@ -1,14 +1,13 @@
-/** The part of benchmark "scale" with SQLite: one server through its front door, and the rate at which the writer of its database is the limit. */
+/** The part of benchmark "scale" with SQLite: one server through its front door, and its store alone, whose writer is the limit. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { aCaller, aCapture, aDataDir, aNewJob, claimOf, openAt, RULES } from '../store/factories.js';
+import { aCaller, openAt } from '../store/factories.js';
 import { startServerProcess } from '../trials/server-process.js';
 import type { Figure } from './figure.js';
-import { type Submit, submitTogether, submitter } from './scale-load.js';
-
-/** Callers of the store that work at the same time. */
-const CALLERS = 64;
+import { quantile } from './figure.js';
+import { submitTogether, submitter } from './scale-load.js';
+import { runStores } from './scale-store.js';
 
 export async function benchSqlite(main: string, env: Record<string, string>, seconds: number): Promise<Figure[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-bench-'));
@@ -17,14 +16,20 @@ export async function benchSqlite(main: string, env: Record<string, string>, sec
     const { url, firstKey } = await server.ready;
     const submit = submitter({ urls: [url], keys: [firstKey ?? ''], webhook: null, hasKeys: false });
     await submitTogether(submit, 1);
-    let finished = 0;
-    const counted: Submit = (sync) => submit(sync).then(() => void finished++);
+    const took: number[] = [];
     const from = performance.now();
-    await submitTogether(counted, seconds);
-    const perSecond = (finished * 1_000) / (performance.now() - from);
+    await submitTogether(async (sync) => {
+      const sentAt = performance.now();
+      await submit(sync);
+      took.push(performance.now() - sentAt);
+    }, seconds);
+    const perSecond = (took.length * 1_000) / (performance.now() - from);
     return [
-      ['SQLite, one server, accepted and finished', `${perSecond.toFixed(0)} /s`],
-      ['SQLite, the store alone, accepted, claimed and finished', `${(await storeAlone(seconds)).toFixed(0)} /s`],
+      [
+        'SQLite, one server, accepted and finished',
+        `${perSecond.toFixed(0)} /s, p50 ${quantile(took, 0.5).toFixed(0)} p99 ${quantile(took, 0.99).toFixed(0)} ms`,
+      ],
+      ['SQLite, the store alone, accepted, claimed and finished', await storeAlone(seconds)],
     ];
   } finally {
     await server[Symbol.asyncDispose]();
@@ -32,28 +37,17 @@ export async function benchSqlite(main: string, env: Record<string, string>, sec
   }
 }
 
-/** All steps of a capture in the database, one capture after another for each caller. @returns captures per second */
-async function storeAlone(seconds: number): Promise<number> {
-  const dataDir = aDataDir();
+async function storeAlone(seconds: number): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-bench-'));
   const store = await openAt(dataDir);
   try {
-    const caller = await aCaller(store);
-    const until = performance.now() + seconds * 1_000;
-    let finished = 0;
-    const work = async (nth: number) => {
-      while (performance.now() < until) {
-        const now = store.now();
-        await store.accept(aNewJob(caller, { enqueuedAt: now }), RULES);
-        const [job] = await store.claimNextJobs([{ workerId: `bench-${nth}`, now, leaseMs: 30_000 }]);
-        if (job === undefined) continue;
-        const capture = aCapture();
-        await store.announceArtifact(claimOf(job), capture.artifact.name);
-        finished += (await store.complete(claimOf(job), capture, store.now())).length;
-      }
-    };
-    const from = performance.now();
-    await Promise.all(Array.from({ length: CALLERS }, (_, nth) => work(nth)));
-    return (finished * 1_000) / (performance.now() - from);
+    const load = { callers: 64, seconds };
+    const accounts = [await aCaller(store)];
+    const from = [performance.now(), process.cpuUsage()] as const;
+    const waits = await runStores([store], accounts, load);
+    const [elapsedMs, used] = [performance.now() - from[0], process.cpuUsage(from[1])];
+    const processorMs = (used.user + used.system) / 1_000 / waits.length;
+    return `${((waits.length * 1_000) / elapsedMs).toFixed(0)} /s, ${processorMs.toFixed(2)} ms of processor time, claim p50 ${quantile(waits, 0.5)} p99 ${quantile(waits, 0.99)} ms`;
   } finally {
     await store[Symbol.asyncDispose]();
     rmSync(dataDir, { recursive: true, force: true });

@@ -1,10 +1,10 @@
 /**
- * How far several servers on one PostgreSQL go: the product with a stand-in for its renderer, everything else real. Each case runs a window
- * at a set rate of submissions, and one in which clients wait for their captures and submit the next at once.
+ * How far several servers on one PostgreSQL go. Part "servers" is the product with a stand-in for its renderer, everything else real: each
+ * case runs a window at a set rate of submissions, and one in which clients wait for their captures and submit the next at once. Part
+ * "stores" leaves out HTTP and pictures, so that the database has most of the processor, and "sqlite" is one server with SQLite.
  *
- * SQLite follows, alone with `--rows none`.
- *
- * `npm run bench -- scale --nodes 1,4 --rows 0,1000000 --accounts 1,1000 --extras none,webhooks,keys --rate 40 --seconds 5 --statements 8`
+ * `npm run bench -- scale --parts servers,stores,sqlite --nodes 1,4 --rows 0,1000000 --accounts 1,1000 --extras none,webhooks,keys --rate 40
+ * --seconds 5 --statements 8`
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -13,22 +13,36 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { hashApiKey, newApiKey, SCOPES } from '../../src/contract/api-key.js';
+import type { NodeFacts } from '../../src/store/store.js';
 import { aCluster, type Cluster } from '../cluster/a-cluster.js';
 import { buildProgram } from '../fixtures/build-program.js';
 import { listen } from '../fixtures/listen.js';
 import { startPostgres } from '../fixtures/postgres.js';
 import { descendantsOf } from '../fixtures/process-tree.js';
 import { STAND_IN, type StandInSettings } from '../fixtures/stand-in-renderer.js';
+import { openAt } from '../store/factories.js';
 import type { Figure } from './figure.js';
 import { quantile } from './figure.js';
 import { submitAt, submitTogether, submitter } from './scale-load.js';
 import { seedEnded } from './scale-rows.js';
 import { benchSqlite } from './scale-sqlite.js';
+import { runStores } from './scale-store.js';
 
 /** Each server's captures at the same time; with renders of 50 to 150 ms, one server could make 320 a second. */
 const CONCURRENCY = 32;
 const RENDERS = { fromMs: 50, toMs: 150 };
 const IDLE_MS = 2_000;
+/** Callers of each store without a server. */
+const CALLERS = 8;
+const FACTS: NodeFacts = {
+  name: 'bench',
+  version: '0',
+  roles: ['api', 'capture', 'webhook'],
+  readyBrowsers: 1,
+  sandboxed: false,
+  running: 0,
+  concurrency: 1_000,
+};
 
 const EXTRAS = ['none', 'webhooks', 'keys'] as const;
 
@@ -65,41 +79,36 @@ export async function benchScale(options: ReadonlyMap<string, string>): Promise<
     numbers('rate', '40'),
     numbers('statements', '0'),
   ].flat();
-  await using server = await startPostgres({
-    shared_preload_libraries: 'pg_stat_statements',
-    max_connections: '400',
-    max_wal_size: '4GB',
-  });
+  const parts = (options.get('parts') ?? 'stores,servers,sqlite').split(',');
   const standInFile = new URL('../fixtures/stand-in-renderer.ts', import.meta.url);
   await using program = await buildProgram(new URL('../../src/main.ts', import.meta.url), {
     '/src/service/renderer.ts': standInFile,
     '/src/render/capture.ts': standInFile,
   });
-  const print = (found: Figure[]) => {
-    for (const [what, value] of found) process.stdout.write(`  ${what.padEnd(64)} ${value}\n`);
-  };
+  const dir = mkdtempSync(join(tmpdir(), 'stillframe-bench-'));
+  const standIn: StandInSettings = { ...RENDERS, rendered: join(dir, 'rendered') };
+  const env = { STILLFRAME_CONCURRENCY: String(CONCURRENCY), [STAND_IN]: JSON.stringify(standIn) };
+  if (parts.includes('sqlite')) print(await benchSqlite(program.file, env, seconds));
+  if (!parts.includes('stores') && !parts.includes('servers')) return [];
+  await using server = await startPostgres({
+    shared_preload_libraries: 'pg_stat_statements',
+    max_connections: '400',
+    max_wal_size: '4GB',
+  });
+  const nodeCounts = numbers('nodes', '1,2,4,8,16');
   for (const rows of numbers('rows', '0,1000000')) {
+    rmSync(standIn.rendered, { force: true });
     await using receiver = await listen(
       createServer((incoming, outgoing) => void incoming.resume().on('end', () => outgoing.writeHead(204).end())),
     );
     await using cluster = await aCluster(server.adminUrl);
-    const dir = mkdtempSync(join(tmpdir(), 'stillframe-bench-'));
-    const standIn: StandInSettings = { ...RENDERS, rendered: join(dir, 'rendered') };
     const urls: string[] = [];
+    const settings = { ...env, STILLFRAME_MAX_QUEUE: '100000', STILLFRAME_LOG: 'info' };
     const begin = async () => {
-      const started = cluster.start(
-        {
-          STILLFRAME_CONCURRENCY: String(CONCURRENCY),
-          STILLFRAME_MAX_QUEUE: '100000',
-          STILLFRAME_LOG: 'info',
-          STILLFRAME_WEBHOOK_ALLOW: receiver.origin,
-          [STAND_IN]: JSON.stringify(standIn),
-        },
-        program.file,
-      );
+      const started = cluster.start({ ...settings, STILLFRAME_WEBHOOK_ALLOW: receiver.origin }, program.file);
       urls.push((await started.ready).url);
     };
-    await begin();
+    await (await openAt(cluster.databaseUrl))[Symbol.asyncDispose]();
     const db = new pg.Pool({ connectionString: cluster.databaseUrl, max: 2 });
     db.on('error', () => undefined);
     try {
@@ -108,30 +117,33 @@ export async function benchScale(options: ReadonlyMap<string, string>): Promise<
       if (rows > 0) await seedEnded(db, rows);
       await db.query('VACUUM ANALYZE');
       await db.query('CHECKPOINT');
-      for (const nodes of numbers('nodes', '1,2,4,8,16')) {
+      const withStatements = async (run: () => Promise<Figure[]>) => {
+        if (most > 0) await db.query('SELECT pg_stat_statements_reset()');
+        print(await run());
+        if (most > 0) await printStatements(meter, most);
+      };
+      for (const nodes of parts.includes('stores') ? nodeCounts : []) {
+        for (const one of casesOf(options, { rows, nodes, all: nodeCounts }).filter(({ extras }) => extras === 'none'))
+          await withStatements(() => runStoresCase(meter, one, { databaseUrl: cluster.databaseUrl, seconds }));
+      }
+      for (const nodes of parts.includes('servers') ? nodeCounts : []) {
         while (urls.length < nodes) await begin();
-        const cases = casesOf(options, { rows, nodes, all: numbers('nodes', '1,2,4,8,16') });
-        for (const one of cases) {
+        for (const one of casesOf(options, { rows, nodes, all: nodeCounts })) {
           const order = { one, urls, keys: keys.slice(0, one.accounts), receiver: receiver.origin };
-          if (most > 0) await db.query('SELECT pg_stat_statements_reset()');
-          print(await runCase(meter, order, { seconds, rate }));
-          if (most > 0) await printStatements(meter, most);
+          await withStatements(() => runCase(meter, order, { seconds, rate }));
         }
       }
-      print(await audit(meter, standIn.rendered));
+      if (parts.includes('servers')) print(await audit(meter, standIn.rendered));
     } finally {
       await db.end();
-      rmSync(dir, { recursive: true, force: true });
     }
   }
-  const dir = mkdtempSync(join(tmpdir(), 'stillframe-bench-'));
-  const settings = {
-    STILLFRAME_CONCURRENCY: String(CONCURRENCY),
-    [STAND_IN]: JSON.stringify({ ...RENDERS, rendered: join(dir, 'rendered') }),
-  };
-  const figures = await benchSqlite(program.file, settings, seconds);
   rmSync(dir, { recursive: true, force: true });
-  return figures;
+  return [];
+}
+
+function print(found: readonly Figure[]): void {
+  for (const [what, value] of found) process.stdout.write(`  ${what.padEnd(64)} ${value}\n`);
 }
 
 /** All variants with four nodes, or with the first number that is asked for; with the other numbers of nodes, one account without extras. */
@@ -170,6 +182,7 @@ async function runCase(
   const submit = submitter({ urls: order.urls.slice(0, nodes), keys: order.keys, webhook, hasKeys: extra === 'keys' });
   // Prepares the statements of all connections.
   for (let round = 0; round < 2; round++) await Promise.all(Array.from({ length: 10 * nodes }, () => submit(true)));
+  await meter.rows('ANALYZE');
   const idle = await measured(meter, () => pause(IDLE_MS));
   const paced = await measured(meter, () => submitAt(submit, rate, seconds));
   const crowd = await measured(meter, () => submitTogether(submit, seconds));
@@ -179,27 +192,58 @@ async function runCase(
       `${(idle.cost.processorMs / idle.cost.seconds).toFixed(1)} ms/s, ${(idle.cost.statements / idle.cost.seconds).toFixed(0)} statements/s`,
     ],
   ];
-  for (const [label, { cost, accepted, ended, waits }] of Object.entries({ paced, crowd })) {
-    const [inWindow, per] = [cost.seconds, (sum: number, digits = 2) => (sum / Math.max(1, ended)).toFixed(digits)];
-    const idleMs = (idle.cost.processorMs / idle.cost.seconds) * inWindow;
-    figures.push([
-      `${name}: ${label}`,
-      [
-        `accepted ${(accepted / inWindow).toFixed(0)} claimed ${(waits.length / inWindow).toFixed(0)} finished ${(ended / inWindow).toFixed(0)} /s`,
-        `processor ${per(cost.processorMs)} ms (${per(cost.processorMs - idleMs)} without idle)`,
-        `statements ${per(cost.statements, 1)}`,
-        `WAL ${per(cost.walBytes / 1_000, 1)} kB`,
-        `claims ${per(cost.claims)}`,
-        `wake-ups ${per(cost.notifications * nodes)}`,
-        `claim p50 ${quantile(waits, 0.5)} p99 ${quantile(waits, 0.99)} ms`,
-      ].join(', '),
-    ]);
-  }
+  const idleMs = idle.cost.processorMs / idle.cost.seconds;
+  for (const [label, window] of Object.entries({ paced, crowd }))
+    figures.push([`${name}: ${label}`, described(window, { nodes, idleMs })]);
   const [{ n: connections = '0' } = {}] = await meter.rows<{ n: string }>(
     `SELECT count(*) AS n FROM pg_stat_activity WHERE application_name = 'stillframe'`,
   );
   figures.push([`${name}: connections`, connections]);
   return figures;
+}
+
+/** Runs stores without servers, as many as nodes, with so many callers that the processor is the limit. */
+async function runStoresCase(
+  meter: Meter,
+  { rows, nodes, accounts: count }: ScaleCase,
+  { databaseUrl, seconds }: { databaseUrl: string; seconds: number },
+): Promise<Figure[]> {
+  const stores = await Promise.all(Array.from({ length: nodes }, () => openAt(databaseUrl, () => FACTS)));
+  try {
+    const accounts = Array.from({ length: count }, (_, nth) => ({
+      accountId: `acc_bench${nth}`,
+      keyId: `key_acc_bench${nth}`,
+    }));
+    const load = { callers: CALLERS, seconds };
+    // Prepares the statements of all connections.
+    await runStores(stores, accounts, { ...load, seconds: 2 + nodes / 2 });
+    // As PostgreSQL does by itself each minute: plans that were made for empty tables are made anew.
+    await meter.rows('ANALYZE');
+    const idle = await measured(meter, () => pause(IDLE_MS));
+    const window = await measured(meter, () => runStores(stores, accounts, load));
+    const idleMs = idle.cost.processorMs / idle.cost.seconds;
+    return [[`${nodes} stores, ${rows} rows, ${count} accounts`, described(window, { nodes, idleMs })]];
+  } finally {
+    await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()));
+  }
+}
+
+/** @param nodes and what they cost the database each second without captures */
+function described(
+  { cost, accepted, ended, waits }: Awaited<ReturnType<typeof measured>>,
+  { nodes, idleMs }: { nodes: number; idleMs: number },
+): string {
+  const per = (sum: number, digits = 2) => (sum / Math.max(1, ended)).toFixed(digits);
+  const perSecond = (count: number) => (count / cost.seconds).toFixed(0);
+  return [
+    `accepted ${perSecond(accepted)} claimed ${perSecond(waits.length)} finished ${perSecond(ended)} /s`,
+    `processor ${per(cost.processorMs)} ms (${per(cost.processorMs - idleMs * cost.seconds)} without idle)`,
+    `statements ${per(cost.statements, 1)}`,
+    `WAL ${per(cost.walBytes / 1_000, 1)} kB`,
+    `claims ${per(cost.claims)}`,
+    `wake-ups ${per(cost.notifications * nodes)}`,
+    `claim p50 ${quantile(waits, 0.5)} p99 ${quantile(waits, 0.99)} ms`,
+  ].join(', ');
 }
 
 /** A window from when nothing waits until nothing waits again. */
@@ -250,7 +294,7 @@ async function startMeter(db: pg.Pool, { databaseUrl }: Cluster): Promise<Meter>
       const {
         rows: [sums],
       } = await db.query<{ statements: string; claims: string; wal: string }>(
-        `SELECT coalesce(sum(calls), 0) AS statements, coalesce(sum(calls) FILTER (WHERE query LIKE '%stillframe_claim%'), 0) AS claims,
+        `SELECT coalesce(sum(calls), 0) AS statements, coalesce(sum(calls) FILTER (WHERE query LIKE '%stillframe_claim_corrected%'), 0) AS claims,
             pg_current_wal_lsn() - '0/0' AS wal FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())`,
       );
       return {

@@ -8,6 +8,7 @@ import { type BucketServer, startBucketServer } from '../fixtures/bucket-server.
 import { createDatabase, dropDatabase } from '../fixtures/databases.js';
 import type { PostgresServer } from '../fixtures/postgres.js';
 import { rememberBrowsers } from '../render/install/any-browser.js';
+import { SECRET_KEY } from '../store/factories.js';
 import { type ServerProcess, startServerProcess } from '../trials/server-process.js';
 
 export interface Cluster extends AsyncDisposable {
@@ -18,8 +19,6 @@ export interface Cluster extends AsyncDisposable {
   /** A server process; its roles are all of them unless `env` says less. @param main of another program than the built one */
   start(env?: Record<string, string>, main?: string): ServerProcess;
 }
-
-const SECRET_KEY = Buffer.alloc(32, 5).toString('base64');
 
 /** @param adminUrl of a PostgreSQL server */
 export async function aCluster(adminUrl: PostgresServer['adminUrl']): Promise<Cluster> {
@@ -52,7 +51,7 @@ function settingsOf(databaseUrl: string, { options }: BucketServer): Record<stri
   const { endpoint, bucket, prefix, region, accessKeyId, secretAccessKey } = options;
   return {
     STILLFRAME_DATABASE_URL: databaseUrl,
-    STILLFRAME_SECRET_KEY: SECRET_KEY,
+    STILLFRAME_SECRET_KEY: SECRET_KEY.toString('base64'),
     STILLFRAME_BASE_URL: 'http://127.0.0.1:1',
     STILLFRAME_S3_ENDPOINT: endpoint,
     STILLFRAME_S3_BUCKET: `${bucket}/${prefix}`,
