@@ -48,6 +48,7 @@ it('the Helm chart renders servers without root, with probes, policies and a mig
       readinessProbe: { httpGet: { path: '/v1/health' } },
     });
   expect(render('baseUrl=https://shots.example.com').stderr).toContain('is required');
+  expect(render(...VALUES, 'capture.replica=3').stderr).toContain("additional properties 'replica' not allowed");
 });
 
 it('the objects of the Helm chart are valid for Kubernetes', ({ skip }) => {
