@@ -176,7 +176,8 @@ CREATE INDEX jobs_of_the_next_version ON jobs (of_the_next_version) WHERE of_the
 --> statement-breakpoint
 CREATE TABLE of_the_next_version (job_id text PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE);`;
 
-function nextVersionOf(main: string): { main: string } & Disposable {
+/** A copy of a program with one further migration, which only adds. @param main the program's file in dist/ */
+export function nextVersionOf(main: string): { main: string } & Disposable {
   const program = dirname(dirname(main));
   const copy = `${program}-next-${process.pid}`;
   mkdirSync(copy, { recursive: true });

@@ -1,16 +1,15 @@
 /**
  * Trial "failing-node": eight servers with a stand-in for the renderer, under a steady load, and one fault after the other. Faults: kill
  * (SIGKILL), stop (SIGSTOP and SIGCONT), cut (a server that the network cuts off from the database), slow (100 ms more for each statement of
- * each server), restart (of PostgreSQL), full (a bucket that refuses what is stored), upgrade (the servers of the version before the newest
- * migration are replaced one by one). No capture is lost, none is charged twice, and as many complete as before within 5 s after the fault.
+ * each server), restart (of PostgreSQL), full (a bucket that refuses what is stored), upgrade (the servers are replaced one by one by those
+ * of a version with one further migration). No capture is lost, none is charged twice, and as many complete as before within 5 s after the fault.
  *
  * Sabotage that turns it red: let `retryWhileUnavailable` of capture/run-job.ts throw at once ("full").
  */
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
@@ -20,18 +19,17 @@ import { type DatabaseProxy, startDatabaseProxy } from '../fixtures/database-pro
 import { type PostgresServer, startPostgres } from '../fixtures/postgres.js';
 import { STAND_IN, type StandInSettings } from '../fixtures/stand-in-renderer.js';
 import { callApi } from './call-api.js';
-import { auditOf } from './cluster-servers.js';
-import type { ServerProcess } from './server-process.js';
+import { auditOf, nextVersionOf } from './cluster-servers.js';
+import { mainFile, type ServerProcess } from './server-process.js';
 import { firstOf, type TrialResult, until } from './trial-result.js';
 
-const ROOT = resolve(import.meta.dirname, '../..');
 const STAND_IN_RENDERER = new URL('../fixtures/stand-in-renderer.ts', import.meta.url);
 const STAND_INS = { '/src/service/renderer.ts': STAND_IN_RENDERER, '/src/render/capture.ts': STAND_IN_RENDERER };
 const RENDERS = { fromMs: 50, toMs: 150 };
 const CONCURRENCY = 4;
-/** Before each fault, once as many captures complete as are submitted. */
+/** Before each fault, as many captures as are submitted complete for so long. */
 const STEADY_MS = 8_000;
-const WARM_MS = 30_000;
+const WARM_MS = 60_000;
 const BACK_WITHIN_MS = 5_000;
 /** A client that has no answer until then tries another server. */
 const ANSWER_MS = 3_000;
@@ -91,28 +89,10 @@ export async function run({
   ...given
 }: Partial<typeof AS_PROMISED> & { faults?: string }): Promise<TrialResult> {
   const options = { ...AS_PROMISED, ...given };
-  await using program = await buildProgram(new URL('../../src/main.ts', import.meta.url), STAND_INS);
-  const figures: TrialResult['figures'] = {};
-  const problems: string[] = [];
-  const names = String(faults).split(',');
-  const add = (found: TrialResult) => {
-    Object.assign(figures, found.figures);
-    problems.push(...found.problems);
-  };
-  const others = names.filter((name) => name !== 'upgrade');
-  if (others.length > 0) add(await runFaults(others, options, { program: program.file, next: program.file }));
-  if (names.includes('upgrade')) {
-    await using before = await versionBefore();
-    add(await runFaults(['upgrade'], options, { program: before.file, next: program.file }));
-  }
-  return { figures, problems };
-}
-
-async function runFaults(
-  faults: string[],
-  options: typeof AS_PROMISED,
-  { program, next }: { program: string; next: string },
-): Promise<TrialResult> {
+  const source = new URL('../../src/main.ts', import.meta.url);
+  await using program = await buildProgram(source, STAND_INS);
+  using copy = nextVersionOf(mainFile());
+  await using next = await buildProgram(source, STAND_INS, pathToFileURL(copy.main));
   await using postgres = await startPostgres();
   await using cluster = await aCluster(postgres.adminUrl);
   const dir = mkdtempSync(join(tmpdir(), 'stillframe-trial-'));
@@ -131,11 +111,11 @@ async function runFaults(
     nodes[at] = { server, proxy };
     doors[at] = await server.door();
   };
-  await start(0, program);
-  await Promise.all(firstOf(options.nodes - 1).map((at) => start(at + 1, program)));
+  await start(0, program.file);
+  await Promise.all(firstOf(options.nodes - 1).map((at) => start(at + 1, program.file)));
   const replace = async (at: number) => {
     await nodes[at]?.server.end('SIGTERM');
-    await start(at, next);
+    await start(at, next.file);
   };
   const db = new pg.Pool({ connectionString: cluster.databaseUrl, max: 2 });
   db.on('error', () => undefined);
@@ -147,12 +127,13 @@ async function runFaults(
   const figures: TrialResult['figures'] = {};
   const problems: string[] = [];
   try {
-    for (const fault of faults) {
-      const completed = () => completedSince(Date.now() - WINDOW_MS, Date.now());
-      await until(async () => (await completed()) >= (BACK_SHARE * options.rate * WINDOW_MS) / 1_000, WARM_MS, 250);
-      await pause(STEADY_MS);
+    for (const fault of String(faults).split(',')) {
+      const completed = () => completedSince(Date.now() - STEADY_MS, Date.now());
+      const isSteady = async () => (await completed()) >= (BACK_SHARE * options.rate * STEADY_MS) / 1_000;
+      if (!(await until(isSteady, WARM_MS, 250)))
+        problems.push(`${fault}: fewer completed before it than were submitted`);
+      const usual = (await completed()) / STEADY_MS;
       const from = Date.now();
-      const usual = (await completedSince(from - STEADY_MS / 2, from)) / (STEADY_MS / 2);
       await FAULTS[fault]?.({ nodes, replace, postgres, bucket: cluster.bucket }, options);
       const to = Date.now();
       await pause(BACK_WITHIN_MS + WINDOW_MS);
@@ -164,7 +145,8 @@ async function runFaults(
         back === null ? `not back after ${BACK_WITHIN_MS} ms` : `back after ${back} ms`,
       ].join(', ');
       if (back === null) problems.push(`${fault}: goodput was not back ${BACK_WITHIN_MS} ms after it ended`);
-      if (fault === 'kill') await start(1, next);
+      if (fault === 'kill') await start(1, program.file);
+      if (fault === 'upgrade') await db.query('SELECT of_the_next_version FROM jobs LIMIT 1');
     }
     await load.stop();
     const pending = async () =>
@@ -178,7 +160,7 @@ async function runFaults(
     if (problems.length > 0) problems.push(...logged.slice(0, 3));
     const { accepted, repeated, slowestMs } = load.counts;
     Object.assign(figures, {
-      [`captures (${faults.join()})`]: `${accepted}, ${repeated} requests repeated, the slowest accepted after ${slowestMs} ms`,
+      captures: `${accepted}, ${repeated} requests repeated, the slowest accepted after ${slowestMs} ms`,
     });
   } finally {
     await load.stop();
@@ -241,29 +223,6 @@ function startLoad({ doors, rate }: { doors: { url: string; key: string }[]; rat
     async stop(): Promise<void> {
       clearInterval(timer);
       await Promise.all(open);
-    },
-  };
-}
-
-/** The servers before the newest migration, as the history of the repository has them. */
-async function versionBefore(): Promise<{ file: string } & AsyncDisposable> {
-  const git = (...words: string[]) =>
-    execFileSync('git', words, { cwd: ROOT, encoding: 'utf8', maxBuffer: 1 << 28 }).trim();
-  const changed = git('log', '-1', '--format=%H', '--', 'drizzle-pg/meta/_journal.json');
-  const folder = join(ROOT, `node_modules/.cache/stillframe/before-${process.pid}`);
-  mkdirSync(folder, { recursive: true });
-  const parts = ['src', 'scripts', 'docs', 'drizzle', 'drizzle-pg', 'package.json', 'tsconfig.json'];
-  execFileSync('sh', ['-c', `git archive ${changed}^ ${parts.join(' ')} | tar -x -C ${folder}`], { cwd: ROOT });
-  // The built files, such as threads, are those of this version: the trial is about servers and their database.
-  cpSync(join(ROOT, 'src/client/wire.ts'), join(folder, 'src/client/wire.ts'));
-  symlinkSync(join(ROOT, 'dist'), join(folder, 'dist'));
-  const at = (path: string) => pathToFileURL(join(folder, path));
-  const program = await buildProgram(at('src/main.ts'), STAND_INS, at('dist/main.js'));
-  return {
-    file: program.file,
-    async [Symbol.asyncDispose]() {
-      await program[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
