@@ -8,7 +8,7 @@ from django.http import HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
-from stillframe import InvalidSignature, Stillframe, verify_webhook
+from stillframe import InvalidSignature, Stillframe, StillframeError, verify_webhook
 
 SECRET = os.environ["WEBHOOK_SECRET"]
 SITE = os.environ["SITE_URL"]  # the public address of this application
@@ -19,8 +19,11 @@ pictures: dict[str, str] = {}  # a model in your application
 @require_POST
 def report(request, name):
     webhook = {"url": f"{SITE}/webhooks/stillframe", "secret": SECRET}
-    job = stillframe.submit({"url": f"{SITE}/reports/{name}", "format": "pdf", "webhook": webhook})
-    return JsonResponse(job, status=202)
+    try:
+        job = stillframe.submit({"url": f"{SITE}/reports/{name}", "format": "pdf", "webhook": webhook})
+        return JsonResponse(job, status=202)
+    except StillframeError as error:
+        return JsonResponse({"error": error.message}, status=503 if error.retriable else 500)
 
 
 @csrf_exempt  # the signature takes the place of the token
