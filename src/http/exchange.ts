@@ -1,7 +1,8 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { CaptureError, type StoredError, toStoredError, toWireError } from '../contract/capture-error.js';
 import { newId } from '../contract/ids.js';
-import { REQUEST_ID_PATTERN } from '../contract/limits.js';
+import { IDEMPOTENCY_KEY_PATTERN, IDEMPOTENCY_KEY_RULE, REQUEST_ID_PATTERN } from '../contract/limits.js';
+import { invalidField } from '../contract/submission.js';
 import type { AppEnv, AppServices, Exchange } from './app-services.js';
 
 /** Polled by machines: logging each request would drown out the others. */
@@ -111,4 +112,12 @@ export function jsonResponse(status: number, body: unknown, headers: Record<stri
   headers['content-type'] = 'application/json';
   // Plain strings and plain header objects: the adaptor then writes to the socket without web streams.
   return new Response(JSON.stringify(body), { status, headers });
+}
+
+/** The idempotency key of a request; null if there is none. Node joins repeated headers with a comma, which no key contains. */
+export function readIdempotencyKey(c: Context<AppEnv>): string | null {
+  const header = c.env.incoming.headers['idempotency-key'];
+  if (header === undefined) return null;
+  if (typeof header === 'string' && IDEMPOTENCY_KEY_PATTERN.test(header)) return header;
+  throw invalidField('Idempotency-Key', `${IDEMPOTENCY_KEY_RULE}, and must be sent once`);
 }

@@ -25,14 +25,13 @@ import { BATCH_BODY_MAX_BYTES, BATCH_PAGE, BATCH_VALUES_MAX, IDEMPOTENCY_KEY_PAT
 import { EXTENSION } from '../../contract/request-fields.js';
 import { parseFields } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { answerData } from '../exchange.js';
+import { answerData, readIdempotencyKey } from '../exchange.js';
 import { principalOf, READS, SUBMISSIONS } from '../guard.js';
 import { readLargeJson } from '../large-json.js';
 import type { Route } from '../route.js';
 import { dispositionOf, sendStream } from '../send-artifact.js';
 import { refuseWhenDraining } from '../submit-and-wait.js';
 import { type ZippedFile, zipOf } from '../zip.js';
-import { readIdempotencyKey } from './submit-screenshot.js';
 
 const NO_BATCH = { 404: 'No such batch for this API key.' };
 
@@ -89,7 +88,7 @@ export const BATCH_ROUTES: readonly Route[] = [
     }),
     handle: (services) => async (c) => {
       const { exchange } = c.var;
-      const idempotencyKey = readIdempotencyKey(c.env.incoming.headers['idempotency-key']);
+      const idempotencyKey = readIdempotencyKey(c);
       refuseWhenDraining(services);
       const body = await readLargeJson(services, c, {
         limitBytes: BATCH_BODY_MAX_BYTES,

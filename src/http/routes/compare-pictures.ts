@@ -15,12 +15,11 @@ import { IDEMPOTENCY_KEY_PATTERN } from '../../contract/limits.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import type { Submission } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { answerData, clientOf } from '../exchange.js';
+import { answerData, clientOf, readIdempotencyKey } from '../exchange.js';
 import { principalOf, SUBMISSIONS } from '../guard.js';
 import { readLargeJson } from '../large-json.js';
 import type { Description, Route } from '../route.js';
 import { CAPTURE_FAILURES, refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
-import { readIdempotencyKey } from './submit-screenshot.js';
 
 /** The number of times that a capture is waited for, each time for as long as a synchronous one, so that clients with a limit of 60 s have an answer. */
 const WAITS_MAX = 2;
@@ -32,7 +31,7 @@ export const comparePictures: Route = {
   access: SUBMISSIONS,
   describe,
   handle: (services) => async (c) => {
-    const idempotencyKey = readIdempotencyKey(c.env.incoming.headers['idempotency-key']);
+    const idempotencyKey = readIdempotencyKey(c);
     refuseWhenDraining(services);
     using _place = services.comparisons.enter(principalOf(c).accountId);
     const body = await readLargeJson(services, c, {

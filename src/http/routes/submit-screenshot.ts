@@ -2,16 +2,11 @@ import { z } from 'zod';
 import { captureDataSchema, toWireCaptureData } from '../../contract/capture-data.js';
 import { captureRequestSchema } from '../../contract/capture-request.js';
 import { acceptedJobSchema, toWireAcceptedJob } from '../../contract/job.js';
-import {
-  IDEMPOTENCY_KEY_PATTERN,
-  IDEMPOTENCY_KEY_RULE,
-  PAGE_FILES_MAX,
-  PAGE_FILES_MAX_BYTES,
-} from '../../contract/limits.js';
+import { IDEMPOTENCY_KEY_PATTERN, PAGE_FILES_MAX, PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import { sendAsFiles } from '../../contract/request-json.js';
 import { invalidRequest, parseSubmission } from '../../contract/submission.js';
-import { answerData } from '../exchange.js';
+import { answerData, readIdempotencyKey } from '../exchange.js';
 import { principalOf, SUBMISSIONS } from '../guard.js';
 import { formatOfAccept, negotiate } from '../negotiate.js';
 import { readJson } from '../read-body.js';
@@ -29,7 +24,7 @@ export const submitScreenshot: Route = {
   describe,
   handle: (services) => async (c) => {
     const { exchange } = c.var;
-    const idempotencyKey = readIdempotencyKey(c.env.incoming.headers['idempotency-key']);
+    const idempotencyKey = readIdempotencyKey(c);
     const hasQuery = c.req.url.includes('?');
     const forceAsync = hasQuery && readSwitch(c.req.queries('mode'), 'mode', 'async');
     const explain = hasQuery && readSwitch(c.req.queries('explain'), 'explain', '1');
@@ -78,13 +73,6 @@ function withFormat(body: unknown, accept: string | undefined): unknown {
   )
     return body;
   return { ...body, format };
-}
-
-/** Node joins repeated headers with a comma, which no key contains. */
-export function readIdempotencyKey(header: string | string[] | undefined): string | null {
-  if (header === undefined) return null;
-  if (typeof header === 'string' && IDEMPOTENCY_KEY_PATTERN.test(header)) return header;
-  throw invalidRequest([{ path: 'Idempotency-Key', message: `${IDEMPOTENCY_KEY_RULE}, and must be sent once` }]);
 }
 
 /** A query parameter with one possible value. Unknown parameters are ignored. */
