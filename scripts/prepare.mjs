@@ -35,10 +35,10 @@ export async function ensurePackages() {
   if (existsSync(INSTALLED) && statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs) return;
   say('Installing dependencies (about a minute, once) …');
   const args = ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error', '--ignore-scripts'];
-  await runNpm(args, 'Installing dependencies');
+  if (!(await runNpm(args, 'Installing dependencies'))) process.exit(1);
 }
 
-/** Newer Nodes load a driver that has prebuilt binaries. */
+/** Newer Nodes load a driver that has prebuilt binaries. Without one, the program says what to do when it opens a database. */
 export async function ensureDriver() {
   if (Number.parseInt(process.versions.node, 10) >= 22 || !existsSync(DRIVER) || existsSync(join(DRIVER, BINARY)))
     return;
@@ -46,12 +46,12 @@ export async function ensureDriver() {
   await runNpm(['rebuild', basename(DRIVER), '--foreground-scripts'], 'Installing the SQLite driver');
 }
 
+/** @returns whether it succeeded */
 async function runNpm(args, what) {
   const env = { ...process.env, ...headersAtHand() };
   const { status, output } = await runWithProgress('npm', args, { cwd: ROOT, env, what });
-  if (status === 0) return;
-  say(`${output}\n\`npm ${args[0]}\` failed (${status}). Its own words are above.`);
-  process.exit(1);
+  if (status !== 0) say(`${output}\n\`npm ${args[0]}\` failed (${status}). Its own words are above.`);
+  return status === 0;
 }
 
 /** Where no prebuilt SQLite can be downloaded it is compiled: against the headers that came with this Node, when they did. */

@@ -99,7 +99,6 @@ export class TokenBuckets {
     return this.#verdict(this.#tokens(fullAt, now) >= 1, fullAt, now);
   }
 
-  /** Number of stored buckets. */
   get size(): number {
     return this.#fullAt.size;
   }

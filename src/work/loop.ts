@@ -52,12 +52,10 @@ export class Loop<Task> implements AsyncDisposable {
     this.#queue = new PQueue({ concurrency: options.concurrency });
   }
 
-  /** Number of running tasks. */
   get running(): number {
     return this.#running.size;
   }
 
-  /** The running tasks. */
   get tasks(): readonly Task[] {
     return [...this.#running.values()];
   }

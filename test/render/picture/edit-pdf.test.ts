@@ -93,7 +93,7 @@ it('metadata stands in the information dictionary and in XMP', async () => {
     '<dc:creator><rdf:Seq><rdf:li>Ada &lt;&amp;&gt; Łovelace</rdf:li></rdf:Seq></dc:creator>',
     '<dc:subject><rdf:Bag><rdf:li>a</rdf:li><rdf:li>b</rdf:li></rdf:Bag></dc:subject>',
     '<xmp:CreateDate>2026-11-28T15:03:00+01:00</xmp:CreateDate>',
-    '<pdfx:CostCenter>"R&amp;D"</pdfx:CostCenter>',
+    '<pdfx:CostCenter>&quot;R&amp;D&quot;</pdfx:CostCenter>',
   ])
     expect(xmp).toContain(part);
 });
