@@ -34,8 +34,10 @@ const CLOCKS_APART_MS = 600_000;
 /** Leases of 30 s, and the next sweep after that. */
 const CLAIMED_AFTER_PARTITION_MS = 35_000;
 
+/** A statement that so many submissions do not lead to has another text now. */
+const SUBMISSIONS_MAX = 2_000;
 const CHANGES = {
-  accept: /^COMMIT/,
+  accept: /INSERT INTO jobs/,
   claim: /stillframe_claim/,
   announce: /INSERT INTO removals/,
   complete: /INSERT INTO artifacts/,
@@ -134,7 +136,8 @@ async function cuts(server: PostgresServer, { restarts: count }: PartOptions): P
   for (let i = 0; i < count; i++) {
     for (const [step, which] of Object.entries(CHANGES)) {
       const dropped = (step === 'accept' ? compatibleProxy : proxy).dropAnswer(which);
-      while (!(await Promise.race([dropped.then(() => true), submit().then(() => false)])));
+      for (let tried = 0; !(await Promise.race([dropped.then(() => true), submit().then(() => false)])); tried++)
+        if (tried > SUBMISSIONS_MAX) throw new Error(`no statement is that of ${step}`);
       await submit();
     }
   }
