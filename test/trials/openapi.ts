@@ -22,6 +22,7 @@ export const SCHEMATHESIS = 'schemathesis==4.32.5';
  * @param phases of schemathesis; `coverage` sends about a thousand requests for each operation with a large body
  * @param without checks of schemathesis
  * @param only a regular expression for ids of operations
+ * @param seconds after which schemathesis ends, if not 0; it repeats its phases until then
  */
 export async function run({
   examples = 600,
@@ -29,6 +30,7 @@ export async function run({
   seed = 1,
   without = 'positive_data_acceptance',
   only = '',
+  seconds: maxSeconds = 0,
 }): Promise<TrialResult> {
   const installed = installPython(SCHEMATHESIS);
   if ('missing' in installed) return { figures: {}, problems: [installed.missing] };
@@ -52,6 +54,7 @@ export async function run({
     ...['--suppress-health-check', 'all', '--generation-database', 'none', '--warnings', 'off', '--max-redirects', '0'],
     ...['--report', 'json', '--report-json-path', report, '--exclude-checks', without],
     ...(only === '' ? [] : ['--include-operation-id-regex', only]),
+    ...(maxSeconds === 0 ? [] : ['--max-time', String(maxSeconds)]),
   ];
   const env = {
     PYTHONPATH: [installed.target, import.meta.dirname].join(delimiter),
