@@ -181,7 +181,7 @@ func (c *Client) RemoveJob(ctx context.Context, id string) error {
 	return c.Do(ctx, "DELETE", Path("/v1/jobs", id), nil, nil)
 }
 
-// Download downloads the file at the CDNURL of a picture. It needs no API key, and sends none. A download that breaks off is repeated.
+// Download downloads the file at the CDNURL of a picture, without the API key, or at a path of the API with it. One that breaks off is repeated.
 func (c *Client) Download(ctx context.Context, address string) (content []byte, err error) {
 	_, err = c.send(ctx, call{method: "GET", to: address}, &content)
 	return content, err
