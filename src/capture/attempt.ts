@@ -21,7 +21,7 @@ export function shouldRetry(error: unknown, leftMs: number): boolean {
 }
 
 /** A limit that ends a capture by force (decisions.md, Jobs). Dispose of it when the capture has ended. */
-export interface TimeLimit extends Disposable {
+export interface ForcedEnd extends Disposable {
   readonly signal: AbortSignal;
   abort(reason: unknown): void;
   /** Starts the countdown, or restarts it. */
@@ -29,7 +29,7 @@ export interface TimeLimit extends Disposable {
 }
 
 /** Creates a limit that aborts with `render_timeout`. */
-export function timeLimit(options: CaptureOptions): TimeLimit {
+export function forcedEnd(options: CaptureOptions): ForcedEnd {
   const { timeout, delay } = timesOf(options);
   const limit = new AbortController();
   let timer: NodeJS.Timeout | undefined;

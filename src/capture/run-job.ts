@@ -14,7 +14,7 @@ import type { FileContents } from '../render/guard/own-files.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../store/store.js';
 import type { AttemptTrace, Traces } from '../tracing/traces.js';
 import type { UploadTask } from '../webhook/upload-picture.js';
-import { shouldRetry, type TimeLimit, timeLimit, toCaptureData } from './attempt.js';
+import { type ForcedEnd, forcedEnd, shouldRetry, toCaptureData } from './attempt.js';
 import type { Templates } from './templates.js';
 
 /** Delay between two tries of a step while the database or the storage is unavailable, doubled each time up to the longest. */
@@ -77,7 +77,7 @@ export async function runJob(deps: RunJobDeps, job: ClaimedJob, shutdown: AbortS
   const queuedMs = deps.since(job.enqueuedAt);
   const claim = claimOf(job);
   const options = { ...job.options, timeout: remainingTimeout(job) };
-  using limit = timeLimit(options);
+  using limit = forcedEnd(options);
   const lease = maintainLease(deps, claim, limit);
   let resolveKept = (): void => {};
   const kept = new Promise<void>((resolve) => {
@@ -170,7 +170,7 @@ interface Lease {
   end(): void;
 }
 
-function maintainLease(deps: RunJobDeps, claim: Claim, limit: TimeLimit): Lease {
+function maintainLease(deps: RunJobDeps, claim: Claim, limit: ForcedEnd): Lease {
   const renewMs = deps.leaseMs / 3;
   let progress = 0;
   let written = { progress, at: performance.now() };

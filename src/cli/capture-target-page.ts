@@ -1,6 +1,6 @@
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
-import type { LocalPassage } from '../egress/egress.js';
+import type { LocalPageRules } from '../egress/egress.js';
 import { portOf } from '../egress/host-name.js';
 import type { Engine, EngineCapture, RunOptions } from '../library/engine.js';
 import type { CaptureTarget } from './capture-target.js';
@@ -46,7 +46,7 @@ export async function captureTarget(engine: Engine, target: TargetCapture, run: 
   if (page === null)
     return options.html === null ? await engine.capture(options, run) : await captureHtml(engine, target, run);
   await using server = await servePage(page, { zone, trusted: network.trusted });
-  const local = localPassage(network, server.hosts, server.refused);
+  const local = localPageRules(network, server.hosts, server.refused);
   try {
     const { data, html, ...files } = await engine.capture(
       { ...options, url: server.url },
@@ -70,14 +70,18 @@ async function captureHtml(engine: Engine, target: TargetCapture, run: RunOption
   try {
     return await engine.capture(options, {
       ...run,
-      local: localPassage(network, [`${base.hostname}:${portOf(base)}`], refused),
+      local: localPageRules(network, [`${base.hostname}:${portOf(base)}`], refused),
     });
   } finally {
     reportRefused(target, refused);
   }
 }
 
-function localPassage({ allow, trusted }: LocalNetwork, own: readonly string[], refused: RefusedHosts): LocalPassage {
+function localPageRules(
+  { allow, trusted }: LocalNetwork,
+  own: readonly string[],
+  refused: RefusedHosts,
+): LocalPageRules {
   return {
     allow,
     trusted: [...own, ...trusted],

@@ -12,7 +12,7 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { readUrl } from '../contract/read-url.js';
 import { codeOf, DialFailure } from './dial.js';
-import { type CaptureProxy, EgressRefused, type OwnHost, type Passage, type Refusal } from './egress.js';
+import { type CaptureProxy, EgressRefused, type OwnHost, type ProxyContext, type Refusal } from './egress.js';
 import {
   exchangeCode,
   forwardRequest,
@@ -91,7 +91,7 @@ export class LoopbackCaptureProxy implements CaptureProxy {
     return this.#way?.proxy?.failure ?? null;
   }
 
-  begin(passage: Passage): void {
+  begin(passage: ProxyContext): void {
     if (this.#way !== null || this.#closing.signal.aborted) throw new Error('a proxy is for one capture only');
     this.#way = new OutboundRoute(this.#rules, passage, {
       ledger: this.#ledger,

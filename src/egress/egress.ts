@@ -37,7 +37,7 @@ export interface Requester {
 }
 
 /** The restrictions of a page of this machine's own user (extensions.md, Local pages). Lists are as STILLFRAME_ALLOW_DESTINATIONS. */
-export interface LocalPassage {
+export interface LocalPageRules {
   /** Private destinations that it may reach besides the trusted ones. */
   allow: readonly string[];
   /** Destinations that stay open to it: its own server, and those that the user names. */
@@ -70,14 +70,14 @@ export interface OwnAnswer {
 }
 
 /** The capture that a proxy serves. */
-export interface Passage {
+export interface ProxyContext {
   proxy: CallerProxy | null;
   /**
    * The submitted URL: destinations that the operator allows are open only to a capture whose own URL is one of them. null for the caller's
    * own document, which may reach them too.
    */
   target: string | null;
-  local?: LocalPassage | undefined;
+  local?: LocalPageRules | undefined;
   /** Files that came with the request. */
   own?: OwnHost | undefined;
   requester?: Requester;
@@ -88,7 +88,7 @@ export interface CaptureProxy extends AsyncDisposable {
   /** Loopback port of the HTTP proxy, which has no password. */
   readonly port: number;
   /** From now on, traffic belongs to this capture, and goes through the caller's proxy if there is one. */
-  begin(passage: Passage): void;
+  begin(passage: ProxyContext): void;
   /**
    * Whether a request to this URL would be refused, which counts as a refusal. Takes a look-up for the first request to a host and port, and
    * is answered at once for further ones.

@@ -48,10 +48,10 @@ const JITTER_MS = 10;
 /** @throws ConfigError for an invalid destination */
 export async function openEgress(options: EgressOptions): Promise<Egress> {
   const ca = options.ca === undefined ? undefined : [...(await import('node:tls')).rootCertificates, options.ca];
-  return new Gate(options, ca);
+  return new OpenEgress(options, ca);
 }
 
-class Gate implements Egress {
+class OpenEgress implements Egress {
   readonly #options: EgressOptions;
   /** For captures and callers' proxies. */
   readonly #forCaptures: Judging;

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Log } from '../log.js';
 import { type DestinationList, parseDestinations } from './destination-list.js';
 import { DialFailure, dial } from './dial.js';
-import { EgressRefused, type Passage, type Refusal, type Requester } from './egress.js';
+import { EgressRefused, type ProxyContext, type Refusal, type Requester } from './egress.js';
 import type { AbsoluteRoute } from './fetch-public.js';
 import { type HostCheck, isListed } from './judge-host.js';
 import { KEPT, type Resolve, rememberLookups } from './resolve-host.js';
@@ -66,7 +66,7 @@ export class OutboundRoute {
   readonly #logged = new Set<string>();
   readonly #refused = new LRUCache<string, Refusal>(KEPT);
   readonly #checked = new LRUCache<string, Check>(KEPT);
-  readonly passage: Passage;
+  readonly passage: ProxyContext;
   /** One answer per name of the capture, which is both checked and connected to. */
   readonly #resolve: Resolve;
   #reach: Promise<Reach> | null = null;
@@ -75,7 +75,7 @@ export class OutboundRoute {
   #only: DestinationList | null = null;
   readonly #open = new Map<Socket, ProxyTarget>();
 
-  constructor(rules: OutboundRules, passage: Passage, keeping: ConnectionHooks) {
+  constructor(rules: OutboundRules, passage: ProxyContext, keeping: ConnectionHooks) {
     this.#rules = rules;
     this.#connections = keeping;
     this.passage = passage;

@@ -3,14 +3,14 @@
  * and the commands `capture` and `multi` use it. Knows no store, accounts or HTTP.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { RETRY_DELAY_MS, shouldRetry, timeLimit, toCaptureData } from '../capture/attempt.js';
+import { forcedEnd, RETRY_DELAY_MS, shouldRetry, toCaptureData } from '../capture/attempt.js';
 import { refuseBlockedDestinations } from '../capture/check-destinations.js';
 import type { Config } from '../config.js';
 import type { CaptureData } from '../contract/capture-data.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { ATTEMPT_BUDGET } from '../contract/limits.js';
-import type { Egress, LocalPassage } from '../egress/egress.js';
+import type { Egress, LocalPageRules } from '../egress/egress.js';
 import { openEgress } from '../egress/open-egress.js';
 import type { Log } from '../log.js';
 import type { Rendering } from '../render/capture.js';
@@ -37,7 +37,7 @@ export interface RunOptions {
   /** Called with the progress, 0–100, by stage. */
   onProgress?: ((progress: number) => void) | undefined;
   /** Access to a page of the machine's own user. */
-  local?: LocalPassage | undefined;
+  local?: LocalPageRules | undefined;
   /** Receives a record of each step. */
   debug?: DebugSink | undefined;
 }
@@ -139,7 +139,7 @@ export class Engine implements AsyncDisposable {
   }
 
   async #render(task: EngineTask, ends: AbortSignal): Promise<Rendering> {
-    using limit = timeLimit(task.options);
+    using limit = forcedEnd(task.options);
     const { capture } = await import('../render/capture.js');
     const signal = AbortSignal.any([limit.signal, ends]);
     return await capture(this.#renderer.deps, { ...task, onBegin: limit.begin }, signal);
@@ -157,7 +157,7 @@ export class Engine implements AsyncDisposable {
 interface EngineTask {
   id: string;
   options: CaptureOptions;
-  local: LocalPassage | undefined;
+  local: LocalPageRules | undefined;
   debug: DebugSink | undefined;
   onProgress(progress: number): void;
 }

@@ -4,7 +4,7 @@ import { animationGraceMs } from '../contract/animation.js';
 import { CaptureError } from '../contract/capture-error.js';
 import { TIMEOUT_MS } from '../contract/limits.js';
 import { type PageLoad, pageLoadsOf } from '../contract/page-loads.js';
-import type { LocalPassage } from '../egress/egress.js';
+import type { LocalPageRules } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import { Deadlines, monotonicNow, timeLimit } from './deadlines.js';
 import { captureDocuments, sumOf } from './documents.js';
@@ -21,7 +21,7 @@ export type { NamedPicture, Rendering } from './page-capture.js';
 export interface RenderTask extends PageTask {
   /** Identifies the account in the log. */
   account?: string;
-  local?: LocalPassage | undefined;
+  local?: LocalPageRules | undefined;
   /** Whether its page leaves the processor to those of other captures. */
   inBackground?: boolean;
   /** The content of `options.files`. */

@@ -12,7 +12,7 @@ import {
   isOwnDocument,
   toCaptureOptions,
 } from '../../contract/capture-request.js';
-import type { Egress, Passage } from '../../egress/egress.js';
+import type { Egress, ProxyContext } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { monotonicNow, unlessAborted } from '../deadlines.js';
 import { describeAge } from '../install/find-chromium.js';
@@ -92,7 +92,7 @@ export interface PageLease {
 }
 
 /** The capture's identity, and the files that only its page may reach. */
-type CapturePassage = Pick<Passage, 'requester' | 'local' | 'own'>;
+type CapturePassage = Pick<ProxyContext, 'requester' | 'local' | 'own'>;
 
 export class BrowserPool implements AsyncDisposable {
   /** Whether renderers run in Chromium's sandbox, as reported by the kernel. */
