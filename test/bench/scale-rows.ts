@@ -12,7 +12,7 @@ export async function seedEnded(db: pg.Pool, count: number): Promise<void> {
 
 const SEED = `WITH old AS (SELECT n, 'job_' || lpad(n::text, 26, '0') AS id, 'acc_bench' || (CASE WHEN n % 2 = 0 THEN 0 ELSE n % accounts END) AS account,
       md5(n::text) || '.webp' AS name, 1764000000000 + n AS at
-    FROM generate_series($1::bigint, $2::bigint) n, (SELECT count(*) - 1 AS accounts FROM accounts) known),
+    FROM generate_series($1::bigint, $2::bigint) n, (SELECT greatest(1, count(*) - 1) AS accounts FROM accounts) known),
   kept AS (INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data)
     SELECT name, 30000, md5(name) || md5(id), at, account, repeat(md5(id), 20) FROM old),
   credited AS (INSERT INTO reservations (job_id, account_id, period, credits, state, created_at)

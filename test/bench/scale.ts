@@ -181,7 +181,7 @@ async function runCase(
   const webhook = extra === 'webhooks' ? `${order.receiver}/hook` : null;
   const submit = submitter({ urls: order.urls.slice(0, nodes), keys: order.keys, webhook, hasKeys: extra === 'keys' });
   // Prepares the statements of all connections.
-  for (let round = 0; round < 2; round++) await Promise.all(Array.from({ length: 10 * nodes }, () => submit(true)));
+  for (let round = 0; round < 5; round++) await Promise.all(Array.from({ length: 4 * nodes }, () => submit(true)));
   await meter.rows('ANALYZE');
   const idle = await measured(meter, () => pause(IDLE_MS));
   const paced = await measured(meter, () => submitAt(submit, rate, seconds));
