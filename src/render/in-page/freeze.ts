@@ -10,6 +10,9 @@ const PROGRESS_VALUE = '0.25';
 const FRAMES = 2;
 /** The limit on a busy machine. Without frames, the compositor shows the animation's previous state. */
 const FRAMES_MAX_MS = 1_000;
+/** The properties that the compositor animates by itself, and the other members of a keyframe. */
+const COMPOSITED =
+  /^(opacity|transform|translate|rotate|scale|filter|backdropFilter|clipPath|backgroundColor|offset|computedOffset|easing|composite)$/;
 /** A share of an iteration at which few animations look as they do at their start. */
 const AWAY_FROM_START = 0.4;
 /** When an SVG animation begins without an event of the user: at a time, or relative to another one. */
@@ -35,7 +38,10 @@ export async function freezePage({ motion, beyondView }: { motion: boolean; beyo
   const running = animations.filter(({ playState, timeline }) => playState === 'running' && !isProgress(timeline));
   const stopped = motion ? running.filter(isEndless) : running;
   for (const animation of stopped) animation.pause();
-  if (motion) await resetMotion(all, stopped);
+  const isDrawn = motion && finishDrawings(all);
+  const endless = motion ? stopped : [];
+  const ended = animations.filter(isKept);
+  if (isDrawn || endless.length + ended.length > 0) await redraw(endless, ended);
 }
 
 /** Hides the carets of the elements that are being edited. */
@@ -50,7 +56,16 @@ export function hideCarets(all: readonly Tree[]): void {
   }
 }
 
-async function resetMotion(all: readonly Tree[], endless: readonly Animation[]): Promise<void> {
+/** Whether an animation has ended, keeps its last value, and may be run by the compositor, so that it does not change the layout. */
+function isKept({ playState, timeline, effect }: Animation): boolean {
+  if (playState !== 'finished' || isProgress(timeline) || effect === null || !('getKeyframes' in effect)) return false;
+  return (effect as KeyframeEffect)
+    .getKeyframes()
+    .every((frame) => Object.keys(frame).every((key) => COMPOSITED.test(key)));
+}
+
+/** @returns whether there are any */
+function finishDrawings(all: readonly Tree[]): boolean {
   const drawings = all.flatMap((tree) =>
     allIn(tree, 'animate,animateTransform,animateMotion,set,progress:not([value])'),
   );
@@ -58,15 +73,22 @@ async function resetMotion(all: readonly Tree[], endless: readonly Animation[]):
     if (drawing.localName === 'progress') drawing.setAttribute('value', PROGRESS_VALUE);
     else finishDrawing(drawing as SVGAnimationElement);
   }
-  if (endless.length + drawings.length === 0) return;
-  // The compositor may be a frame ahead of the page, and only receives changed values: it would keep the first step of a new
-  // animation. Each animation is therefore moved elsewhere first.
-  for (const animation of endless) {
+  return drawings.length > 0;
+}
+
+/**
+ * Shows the first step of animations without an end, and the last one of those that have ended and keep it. The compositor only receives
+ * changed values: it would keep the first step of a new animation, and of one that was finished soon after its start (Chromium 156).
+ * Each animation is therefore moved elsewhere first.
+ */
+async function redraw(endless: readonly Animation[], ended: readonly Animation[]): Promise<void> {
+  for (const animation of [...endless, ...ended]) {
     const { delay = 0, duration = 0 } = animation.effect?.getComputedTiming() ?? {};
     animation.currentTime = delay + AWAY_FROM_START * Number(duration);
   }
   await passFrames(FRAMES, FRAMES_MAX_MS);
   for (const animation of endless) animation.currentTime = 0;
+  for (const animation of ended) animation.finish();
   await passFrames(FRAMES, FRAMES_MAX_MS);
 }
 

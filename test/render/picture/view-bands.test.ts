@@ -13,7 +13,7 @@ const WIDE_ONLY = `<!doctype html><style>body{margin:0}#a{margin-left:-225px;bac
   @media(min-width:992px){#a{margin-left:0;transition:margin .15s}}</style><div id=a></div><div style="height:1500px"></div>`;
 /** Its box is there only in wide views, and then fades in. */
 const WIDE_ENTRY = `<!doctype html><style>body{margin:0}#a{background:red;height:200px;width:400px;display:none}
-  @media(min-width:992px){#a{display:block;animation:in .4s}}@keyframes in{from{opacity:0}}</style><div id=a></div><div style="height:1500px"></div>`;
+  @media(min-width:992px){#a{display:block;animation:in 1s both}}@keyframes in{from{opacity:0}}</style><div id=a></div><div style="height:1500px"></div>`;
 const WAYS = [
   ['full page by sections', { full_page: true }],
   ['native full page', { full_page: true, full_page_algorithm: 'native' }],
