@@ -29,6 +29,9 @@ interface Sight extends ElementBox {
   opacity: number;
   text: string;
   image: string;
+  name: string;
+  /** Its colors, its background and mask, and what a canvas shows. */
+  paint: string;
   /** The high pinned element that it is in, which scripts may fill anew while the page is scrolled; null if none. */
   stage: Element | null;
 }
@@ -43,6 +46,8 @@ interface Look {
 
 interface State {
   attributes: [name: string, value: string][];
+  /** The text of an element without others inside; null for other elements. */
+  text: string | null;
   parent: Element | null;
   /** The top of its box in CSS px of the page. */
   top: number;
@@ -63,6 +68,8 @@ const REPLACED =
   /^(img|svg|canvas|video|iframe|frame|embed|object|input|textarea|select|button|progress|meter|hr|math)$/;
 
 const looks: Look[] = [];
+/** How parts appeared before they came into view. */
+const initial = new Map<Element, string>();
 let sightsKept = 0;
 
 /** Notes each part that the view shows. */
@@ -74,12 +81,14 @@ export function look(): void {
   const states = new Map<Element, State>();
   const see = observer();
   eachNearView((element) => {
-    const sight = see(element, { top, bottom });
-    if (sight === null) return;
+    const sight = see(element, { top, bottom: bottom + viewHeight() });
+    if (sight !== null && sight.top >= bottom && !initial.has(element)) initial.set(element, appearanceOf(sight));
+    if (sight === null || sight.top >= bottom) return;
     sights.set(element, sight);
     for (let at: Element | null = element; at !== null && !isPage(at) && !states.has(at); at = flatTreeParent(at))
       states.set(at, {
         attributes: attributesOf(at),
+        text: textOf(at),
         parent: flatTreeParent(at),
         top: at.getBoundingClientRect().top + top,
       });
@@ -127,11 +136,11 @@ function nearView(siblings: Element[], view: number): Element[] {
   return near;
 }
 
-/** -1 for an element that is more than half a view above the view, 1 for one below, else 0. */
+/** -1 for an element that is more than half a view above the view, 1 for one more than a view below, else 0. */
 function farAway(element: Element | undefined, view: number): number {
   const { top = 0, bottom = 0, width = 0, height = 0 } = element?.getBoundingClientRect() ?? {};
   if (width * height === 0) return 0;
-  if (top > 1.5 * view) return 1;
+  if (top > 2 * view) return 1;
   return bottom < -view / 2 && top + (element?.scrollHeight ?? 0) < -view / 2 ? -1 : 0;
 }
 
@@ -173,8 +182,14 @@ function mayAppear(element: HTMLElement): boolean {
 }
 
 /** Attributes that decide how an element looks, as scripts change them. */
-const LOOKS_BY = /^(class|style|hidden|open|data-.*|aria-hidden)$/;
+const LOOKS_BY = /^(class|style|hidden|open|src|srcset|data-.*|aria-hidden)$/;
 const VALUE_MAX_CHARS = 4_000;
+
+function textOf(element: Element): string | null {
+  if (element.childElementCount > 0 || element.childNodes.length === 0) return null;
+  const text = element.textContent ?? '';
+  return text.length < VALUE_MAX_CHARS ? text : null;
+}
 
 function attributesOf(element: Element): [string, string][] {
   return Array.from(element.attributes)
@@ -206,7 +221,11 @@ export function putBack(): void {
   for (const { element, areas, stage } of missing) {
     // On paper, a pinned element would be on every sheet.
     if (stage !== null) continue;
-    const [best] = [...areas].reduce((a, b) => (b[1] > a[1] ? b : a), [...areas][0] ?? [null, 0]);
+    // A list may make its rows anew for each view.
+    const own = [...areas].filter(([one]) => one.states.has(element));
+    const most = Math.max(...own.map(([, area]) => area));
+    // The last one, since what moved in the first may have come to its end.
+    const best = own.findLast(([, area]) => area >= most / 2)?.[0];
     for (let at: Element | null = element; at !== null && !isPage(at) && !done.has(at); ) {
       const state: State | undefined = best?.states.get(at);
       if (state === undefined) break;
@@ -222,7 +241,7 @@ export function putBack(): void {
     list,
     rows: [...rows, ...rowsOf(list)].sort((a, b) => a[1] - b[1]),
   }));
-  for (const [element, state] of done) restoreAttributes(element, state);
+  for (const [element, state] of done) restore(element, state);
   for (const { list, rows } of lists) fill(list, rows);
 }
 
@@ -239,11 +258,14 @@ export function lacksPart(): boolean {
   const see = observer();
   const shown = shownKeys(contentOf);
   return missing.some(
-    ({ element, content }) => see(element) === null && !(content.trim() !== '' && shown().has(content)),
+    ({ element, content, drawn }) =>
+      (see(element) === null && !(content.trim() !== '' && shown().has(content))) ||
+      (drawn !== '' && drawn !== paintOf(element)),
   );
 }
 
-function restoreAttributes(element: Element, { attributes }: State): void {
+function restore(element: Element, { attributes, text }: State): void {
+  if (text !== null && element.childElementCount === 0 && element.textContent !== text) element.textContent = text;
   const was = new Map(attributes);
   for (const [name] of attributesOf(element)) if (!was.has(name)) element.removeAttribute(name);
   for (const [name, value] of was) if (element.getAttribute(name) !== value) element.setAttribute(name, value);
@@ -339,6 +361,8 @@ interface MissingPart {
   element: Element;
   /** Its text and image. */
   content: string;
+  /** Its appearance as a picture; empty for what is no canvas. */
+  drawn: string;
   stage: Element | null;
   top: number;
   bottom: number;
@@ -355,6 +379,7 @@ function missingParts(): MissingPart[] {
   const now = new Map([...best.keys()].map((element) => [element, see(element)] as const));
   const parts = new Map<Element | string, MissingPart>();
   const shown = shownKeys(placeOf);
+  const reverted = revertedParts(now);
   for (const one of looks)
     for (const [element, sight] of one.sights) {
       // A part that fades in looks best where it is opaque.
@@ -362,7 +387,8 @@ function missingParts(): MissingPart[] {
       const { stage } = sight;
       // An element that is also pinned at the top may be a window that opens while the page is scrolled.
       if (stage !== null && (!stage.isConnected || getComputedStyle(stage).position === 'fixed')) continue;
-      if (!isBest || isStillSeen(sight, now.get(element) ?? null)) continue;
+      const hasReverted = reverted.get(element) === appearanceOf(sight);
+      if (!isBest || (!hasReverted && isStillSeen(sight, now.get(element) ?? null))) continue;
       if (stage === null && takesTurns(element, sight, one)) continue;
       const { top, bottom } = sight;
       // Where a stage is at the top of the page, it is captured as it is there.
@@ -373,6 +399,7 @@ function missingParts(): MissingPart[] {
       const part = parts.get(key) ?? {
         element,
         content: contentOf(sight),
+        drawn: sight.name === 'canvas' ? sight.paint : '',
         stage,
         top: from,
         bottom: Math.ceil(bottom),
@@ -384,6 +411,24 @@ function missingParts(): MissingPart[] {
       parts.set(key, part);
     }
   return [...parts.values()].filter((part) => part.bottom > part.top);
+}
+
+/** The parts that look again as before they came into view, each with the last appearance that it had while it was well in view. */
+function revertedParts(now: ReadonlyMap<Element, Sight | null>): Map<Element, string> {
+  const bottom = pageScroller().scrollTop + viewHeight();
+  const found = new Map<Element, { area: number; appearance: string }>();
+  for (const one of looks)
+    for (const [element, sight] of one.sights) {
+      const present = now.get(element) ?? null;
+      const appearance = appearanceOf(sight);
+      // What the view shows at present is right. What changes by itself seldom comes back to its first state.
+      if (present === null || present.top < bottom || initial.get(element) !== appearanceOf(present)) continue;
+      const area = areaBetween(sight, one);
+      const most = found.get(element)?.area ?? 0;
+      if (appearance !== initial.get(element) && area >= most / 2)
+        found.set(element, { area: Math.max(area, most), appearance });
+    }
+  return new Map([...found].map(([element, { appearance }]) => [element, appearance]));
 }
 
 /** Whether the place of a part has shown something else in its stead, as that of a carousel does, while all of it was in view. */
@@ -401,7 +446,11 @@ function takesTurns(element: Element, sight: Sight, seenIn: Look): boolean {
 
 function placeOf(sight: Sight): string {
   const { left, top, right, bottom } = sight;
-  return [left, top, right, bottom].map(Math.round).join() + contentOf(sight);
+  return [left, top, right, bottom].map(Math.round).join() + sight.name + contentOf(sight);
+}
+
+function appearanceOf(sight: Sight): string {
+  return `${contentOf(sight)} ${sight.paint}`;
 }
 
 function contentOf({ text, image }: Sight): string {
@@ -490,7 +539,8 @@ function observer() {
     const { opacity, clip, isPinned, stage } = aroundOf(element);
     const visible = common(box, clip);
     if (isPinned || opacity < OPACITY_SLACK || areaOf(visible) < 1) return null;
-    return { ...visible, opacity, text: ownText(element), image: imageOf(element), stage };
+    const content = { text: ownText(element), image: imageOf(element), paint: paintOf(element) };
+    return { ...visible, opacity, ...content, name: element.localName, stage };
   };
 }
 
@@ -531,6 +581,30 @@ function pseudoOpacity(element: Element): number {
   if (element.childNodes.length > 0) return 0;
   const styles = ['::before', '::after'].map((name) => getComputedStyle(element, name));
   return Math.max(...styles.map(({ content, opacity }) => (/^(none|normal)$/.test(content) ? 0 : Number(opacity))));
+}
+
+const CANVAS_SIDE = 16;
+let small: OffscreenCanvasRenderingContext2D | null = null;
+
+function paintOf(element: Element): string {
+  const { color, backgroundColor, backgroundImage, maskImage, maskSize } = getComputedStyle(element);
+  const drawn = element.localName === 'canvas' ? drawnOn(element as HTMLCanvasElement) : '';
+  return `${color} ${backgroundColor} ${backgroundImage.slice(0, TEXT_MAX)} ${maskImage.slice(0, TEXT_MAX)} ${maskSize} ${drawn}`;
+}
+
+/** What a canvas shows, in few pixels; empty if it has none, or may not be read. */
+function drawnOn(canvas: HTMLCanvasElement): string {
+  small ??= new OffscreenCanvas(CANVAS_SIDE, CANVAS_SIDE).getContext('2d', { willReadFrequently: true });
+  if (small === null || canvas.width * canvas.height === 0) return '';
+  small.clearRect(0, 0, CANVAS_SIDE, CANVAS_SIDE);
+  small.drawImage(canvas, 0, 0, CANVAS_SIDE, CANVAS_SIDE);
+  try {
+    return String.fromCharCode(...small.getImageData(0, 0, CANVAS_SIDE, CANVAS_SIDE).data);
+  } catch {
+    // A canvas with images of another origin cannot be read, nor can one on which it has been drawn.
+    small = null;
+    return '';
+  }
 }
 
 const TEXT_MAX = 200;
