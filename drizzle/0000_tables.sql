@@ -39,14 +39,39 @@ CREATE TABLE `artifacts` (
 	`account_id` text NOT NULL,
 	`data` text NOT NULL,
 	`first_name` text,
+	`watch_run` text,
 	FOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (`first_name`) REFERENCES `artifacts`(`name`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`watch_run`) REFERENCES `watch_runs`(`id`) ON UPDATE no action ON DELETE set null,
 	CONSTRAINT "artifacts_bytes" CHECK(bytes >= 0)
 );
 --> statement-breakpoint
-CREATE INDEX `artifacts_oldest` ON `artifacts` (`created_at`) WHERE gone_at IS NULL;--> statement-breakpoint
+CREATE INDEX `artifacts_expiring` ON `artifacts` (`created_at`) WHERE gone_at IS NULL AND watch_run IS NULL;--> statement-breakpoint
+CREATE INDEX `artifacts_of_run` ON `artifacts` (`watch_run`) WHERE watch_run IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `artifacts_of_account` ON `artifacts` (`account_id`,`created_at`) WHERE gone_at IS NULL;--> statement-breakpoint
 CREATE INDEX `artifacts_further` ON `artifacts` (`first_name`) WHERE first_name IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `batches` (
+	`id` text PRIMARY KEY NOT NULL,
+	`account_id` text NOT NULL,
+	`key_id` text NOT NULL,
+	`request_id` text NOT NULL,
+	`idempotency_key` text,
+	`identity_digest` text NOT NULL,
+	`total` integer NOT NULL,
+	`webhook_url` text,
+	`created_at` integer NOT NULL,
+	`completed_at` integer,
+	`removed_at` integer,
+	`cleared_at` integer,
+	FOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`key_id`) REFERENCES `api_keys`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `batches_idempotency_key` ON `batches` (`account_id`,`idempotency_key`) WHERE idempotency_key IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `batches_of_key` ON `batches` (`key_id`,`id`);--> statement-breakpoint
+CREATE INDEX `batches_active` ON `batches` (`created_at`) WHERE completed_at IS NULL;--> statement-breakpoint
+CREATE INDEX `batches_completed` ON `batches` (`completed_at`) WHERE completed_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `batches_clearing` ON `batches` (`id`) WHERE removed_at IS NOT NULL AND cleared_at IS NULL;--> statement-breakpoint
 CREATE TABLE `console_access` (
 	`hash` text PRIMARY KEY NOT NULL,
 	`kind` text NOT NULL,
@@ -81,9 +106,8 @@ CREATE TABLE `deliveries` (
 	`due_at` integer,
 	`claimed_until` integer,
 	`expires_at` integer,
-	FOREIGN KEY (`job_id`) REFERENCES `jobs`(`id`) ON UPDATE no action ON DELETE cascade,
 	FOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "deliveries_event" CHECK(event IN ('capture.completed', 'capture.failed')),
+	CONSTRAINT "deliveries_event" CHECK(event IN ('capture.completed', 'capture.failed', 'batch.completed', 'batch.canceled')),
 	CONSTRAINT "deliveries_state" CHECK(state IN ('pending', 'delivered', 'failed')),
 	CONSTRAINT "deliveries_due" CHECK((due_at IS NOT NULL) = (state = 'pending' AND event IS NOT NULL)),
 	CONSTRAINT "deliveries_claimed" CHECK(claimed_until IS NULL OR due_at IS NOT NULL),
@@ -128,10 +152,14 @@ CREATE TABLE `jobs` (
 	`error` text,
 	`traceparent` text,
 	`url` text NOT NULL,
+	`removed_at` integer,
+	`batch_id` text,
+	`batch_index` integer,
 	FOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (`key_id`) REFERENCES `api_keys`(`id`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (`leader_id`) REFERENCES `jobs`(`id`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (`artifact_name`) REFERENCES `artifacts`(`name`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`batch_id`) REFERENCES `batches`(`id`) ON UPDATE no action ON DELETE no action,
 	CONSTRAINT "jobs_mode" CHECK(mode IN ('sync', 'async')),
 	CONSTRAINT "jobs_state" CHECK(state IN ('waiting', 'prioritized', 'active', 'delayed', 'completed', 'failed')),
 	CONSTRAINT "jobs_lane" CHECK(lane IN ('prioritized', 'waiting')),
@@ -148,9 +176,11 @@ CREATE TABLE `jobs` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `jobs_id` ON `jobs` (`id`);--> statement-breakpoint
-CREATE INDEX `jobs_of_key` ON `jobs` (`key_id`,`state`,`seq`);--> statement-breakpoint
+CREATE INDEX `jobs_of_batch` ON `jobs` (`batch_id`,`batch_index`) WHERE batch_id IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `jobs_unfinished_of_batch` ON `jobs` (`batch_id`,`account_id`) WHERE batch_id IS NOT NULL AND ended_at IS NULL;--> statement-breakpoint
+CREATE INDEX `jobs_of_key` ON `jobs` (`key_id`,`state`,`seq`) WHERE removed_at IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX `jobs_idempotency_key` ON `jobs` (`account_id`,`idempotency_key`) WHERE idempotency_key IS NOT NULL;--> statement-breakpoint
-CREATE INDEX `jobs_claimable` ON `jobs` (`account_id`,`lane`,`seq`) WHERE state IN ('waiting', 'prioritized', 'delayed') AND leader_id IS NULL;--> statement-breakpoint
+CREATE INDEX `jobs_claimable` ON `jobs` (`account_id`,`lane`,(batch_id IS NOT NULL),`seq`) WHERE state IN ('waiting', 'prioritized', 'delayed') AND leader_id IS NULL;--> statement-breakpoint
 CREATE INDEX `jobs_in_flight` ON `jobs` (`account_id`,`cache_digest`) WHERE cache_digest IS NOT NULL AND ended_at IS NULL AND leader_id IS NULL;--> statement-breakpoint
 CREATE INDEX `jobs_rendered` ON `jobs` (`account_id`,`cache_digest`,`rendered_at`) WHERE cache_digest IS NOT NULL AND rendered_at IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `jobs_unfinished` ON `jobs` (`account_id`,`state`) WHERE ended_at IS NULL;--> statement-breakpoint
@@ -242,6 +272,23 @@ CREATE TABLE `signing_secrets` (
 	CONSTRAINT "signing_secrets_previous" CHECK((previous IS NULL) = (previous_until IS NULL))
 );
 --> statement-breakpoint
+CREATE TABLE `templates` (
+	`id` text PRIMARY KEY NOT NULL,
+	`account_id` text NOT NULL,
+	`name` text NOT NULL,
+	`version` integer NOT NULL,
+	`manifest` text NOT NULL,
+	`files` text NOT NULL,
+	`bytes` integer NOT NULL,
+	`sha256` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`content` blob NOT NULL,
+	FOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,
+	CONSTRAINT "templates_version" CHECK(version >= 1),
+	CONSTRAINT "templates_bytes" CHECK(bytes >= 0)
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `templates_version` ON `templates` (`account_id`,`name`,`version`);--> statement-breakpoint
 CREATE TABLE `turns` (
 	`account_id` text PRIMARY KEY NOT NULL,
 	`queued` integer DEFAULT 0 NOT NULL,
@@ -264,7 +311,89 @@ CREATE TABLE `usage` (
 	FOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,
 	CONSTRAINT "usage_sums" CHECK(settled >= 0 AND reserved >= 0)
 );
-
+--> statement-breakpoint
+CREATE TABLE `watch_messages` (
+	`id` text PRIMARY KEY NOT NULL,
+	`watch_id` text NOT NULL,
+	`run_id` text NOT NULL,
+	`account_id` text NOT NULL,
+	`target` integer NOT NULL,
+	`recipient` text NOT NULL,
+	`kind` text NOT NULL,
+	`event` text NOT NULL,
+	`state` text DEFAULT 'pending' NOT NULL,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`generation` integer DEFAULT 1 NOT NULL,
+	`due_at` integer,
+	`claim` text,
+	`last_status` integer,
+	`last_error` text,
+	`last_attempt_at` integer,
+	`delivered_at` integer,
+	FOREIGN KEY (`run_id`) REFERENCES `watch_runs`(`id`) ON UPDATE no action ON DELETE cascade,
+	CONSTRAINT "watch_messages_kind" CHECK(kind IN ('webhook', 'email', 'slack', 'upload')),
+	CONSTRAINT "watch_messages_event" CHECK(event IN ('watch.changed', 'watch.report', 'watch.failed', 'watch.recovered')),
+	CONSTRAINT "watch_messages_state" CHECK(state IN ('pending', 'delivered', 'failed')),
+	CONSTRAINT "watch_messages_due" CHECK((due_at IS NOT NULL) = (state = 'pending'))
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `watch_messages_once` ON `watch_messages` (`run_id`,`event`,`target`,`recipient`);--> statement-breakpoint
+CREATE INDEX `watch_messages_due` ON `watch_messages` (`account_id`,`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `watch_messages_next` ON `watch_messages` (`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `watch_runs` (
+	`id` text PRIMARY KEY NOT NULL,
+	`watch_id` text NOT NULL,
+	`account_id` text NOT NULL,
+	`due_at` integer NOT NULL,
+	`cause` text NOT NULL,
+	`state` text NOT NULL,
+	`attempt` integer NOT NULL,
+	`job_id` text,
+	`wake_at` integer,
+	`claim` text,
+	`started_at` integer,
+	`ended_at` integer,
+	`share` real,
+	`picture` text,
+	`changes` text,
+	`data` text,
+	`error` text,
+	FOREIGN KEY (`watch_id`) REFERENCES `watches`(`id`) ON UPDATE no action ON DELETE cascade,
+	CONSTRAINT "watch_runs_cause" CHECK(cause IN ('schedule', 'request')),
+	CONSTRAINT "watch_runs_state" CHECK(state IN ('queued', 'running', 'unchanged', 'changed', 'reported', 'failed', 'skipped')),
+	CONSTRAINT "watch_runs_ended_at" CHECK((ended_at IS NULL) = (state IN ('queued', 'running'))),
+	CONSTRAINT "watch_runs_awake" CHECK((wake_at IS NULL) = (ended_at IS NOT NULL))
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `watch_runs_due` ON `watch_runs` (`watch_id`,`due_at`);--> statement-breakpoint
+CREATE UNIQUE INDEX `watch_runs_unfinished` ON `watch_runs` (`watch_id`) WHERE ended_at IS NULL;--> statement-breakpoint
+CREATE INDEX `watch_runs_queued` ON `watch_runs` (`account_id`,`wake_at`) WHERE state = 'queued';--> statement-breakpoint
+CREATE INDEX `watch_runs_running` ON `watch_runs` (`wake_at`) WHERE state = 'running';--> statement-breakpoint
+CREATE INDEX `watch_runs_awake` ON `watch_runs` (`wake_at`) WHERE wake_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `watch_runs_ended` ON `watch_runs` (`ended_at`) WHERE ended_at IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `watches` (
+	`id` text PRIMARY KEY NOT NULL,
+	`account_id` text NOT NULL,
+	`key_id` text NOT NULL,
+	`sealed` blob NOT NULL,
+	`schedule` text NOT NULL,
+	`keep_runs` integer NOT NULL,
+	`keep_days` integer NOT NULL,
+	`next_at` integer,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`failures` integer DEFAULT 0 NOT NULL,
+	`alarm` text,
+	`previous_run` text,
+	`approved_run` text,
+	FOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`key_id`) REFERENCES `api_keys`(`id`) ON UPDATE no action ON DELETE no action,
+	CONSTRAINT "watches_alarm" CHECK(alarm IN ('failed', 'skipped'))
+);
+--> statement-breakpoint
+CREATE INDEX `watches_due` ON `watches` (`next_at`) WHERE next_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `watches_of_key` ON `watches` (`key_id`,`id`);--> statement-breakpoint
+CREATE INDEX `watches_of_account` ON `watches` (`account_id`);
 --> statement-breakpoint
 -- What drizzle-kit cannot express. Counts that no statement can forget (src/store/sqlite/ledger.ts reads them). A follower of a shared
 -- render is counted apart, since it takes no place in the queue.
@@ -300,7 +429,9 @@ CREATE TRIGGER `jobs_counted_out` AFTER DELETE ON `jobs` BEGIN
 	UPDATE `counters` SET `value` = `value` - 1 WHERE `name` = old.`state`;
 END;
 --> statement-breakpoint
-CREATE TRIGGER `jobs_end_for_good` BEFORE UPDATE ON `jobs` WHEN old.`state` IN ('completed', 'failed') BEGIN
+-- An ended job changes once: when it is removed.
+CREATE TRIGGER `jobs_end_for_good` BEFORE UPDATE ON `jobs`
+	WHEN old.`state` IN ('completed', 'failed') AND (old.`removed_at` IS NOT NULL OR new.`removed_at` IS NULL) BEGIN
 	SELECT RAISE(ABORT, 'an ended job does not change');
 END;
 --> statement-breakpoint
