@@ -417,6 +417,8 @@ function missingParts(): MissingPart[] {
 function revertedParts(now: ReadonlyMap<Element, Sight | null>): Map<Element, string> {
   const bottom = pageScroller().scrollTop + viewHeight();
   const found = new Map<Element, { area: number; appearance: string }>();
+  /** Those that have looked so while they were well in view, too, such as the slides of a carousel. */
+  const both = new Set<Element>();
   for (const one of looks)
     for (const [element, sight] of one.sights) {
       const present = now.get(element) ?? null;
@@ -424,11 +426,14 @@ function revertedParts(now: ReadonlyMap<Element, Sight | null>): Map<Element, st
       // What the view shows at present is right. What changes by itself seldom comes back to its first state.
       if (present === null || present.top < bottom || initial.get(element) !== appearanceOf(present)) continue;
       const area = areaBetween(sight, one);
+      const isInitial = appearance === initial.get(element);
+      if (isInitial && area >= areaOf(sight) / 2) both.add(element);
       const most = found.get(element)?.area ?? 0;
-      if (appearance !== initial.get(element) && area >= most / 2)
-        found.set(element, { area: Math.max(area, most), appearance });
+      if (!isInitial && area >= most / 2) found.set(element, { area: Math.max(area, most), appearance });
     }
-  return new Map([...found].map(([element, { appearance }]) => [element, appearance]));
+  return new Map(
+    [...found].flatMap(([element, { appearance }]) => (both.has(element) ? [] : [[element, appearance] as const])),
+  );
 }
 
 /** Whether the place of a part has shown something else in its stead, as that of a carousel does, while all of it was in view. */
