@@ -417,6 +417,8 @@ DECLARE
   change bigint;
 BEGIN
   PERFORM pg_advisory_xact_lock(5, 0);
+  -- The queue's row is locked before those of turns, as in a submission.
+  PERFORM 1 FROM queue FOR NO KEY UPDATE;
   FOR account IN SELECT DISTINCT unnest(accounts) LOOP
     SELECT typical_ms INTO typical FROM turns WHERE account_id = account FOR NO KEY UPDATE;
     change := 0;

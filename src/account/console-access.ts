@@ -1,5 +1,5 @@
 /**
- * Login to the console: a sign-in link, which an operator makes on the command line, and the session that it is exchanged for. Secrets are
+ * Console login: a sign-in link, which an operator makes on the command line, and the session that it is exchanged for. Secrets are
  * random and only their hashes are stored, so the duration of a look-up reveals nothing.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';

@@ -51,7 +51,7 @@ const PROBE_MS = 2_000;
 const PROBE_KEY = 'write-probe';
 const HASH_CHUNK_BYTES = 1024 * 1024;
 
-/** Opens artifacts in a bucket, as `<prefix><name>`. Makes no call. */
+/** S3 upload and download: opens artifacts in a bucket, as `<prefix><name>`. Makes no call. */
 export function openS3(options: S3Options): Artifacts {
   return new S3Artifacts(options);
 }

@@ -10,7 +10,7 @@ import type { NamedPicture, Rendering } from '../render/capture.js';
 export const RETRY_DELAY_MS = 500;
 
 /**
- * Returns whether a capture that failed is retried within the same time budget (decisions.md, Jobs).
+ * Returns whether a failed capture gets a retry within the same time budget (decisions.md, Jobs).
  * @param leftMs of the budget, at the second attempt
  */
 export function shouldRetry(error: unknown, leftMs: number): boolean {

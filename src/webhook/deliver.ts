@@ -14,7 +14,7 @@ import type { Log } from '../log.js';
 import type { AttemptOutcome, DeliveryStore, DueDelivery } from '../store/store.js';
 import type { Traces } from '../tracing/traces.js';
 
-/** Name of the signature header (interface.md, Events). */
+/** Name of the webhook signature header (interface.md, Events). */
 export const SIGNATURE_HEADER = 'x-service-signature';
 
 /** Number of concurrent attempts; large, since they mostly wait. */

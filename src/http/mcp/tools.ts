@@ -20,7 +20,7 @@ import { toolAnswer } from './answer.js';
 import type { McpBackend } from './backend.js';
 import { jobFacts, showJob, VIEWS, type View } from './show-job.js';
 
-/** A tool: its description for clients, and its function. */
+/** One of the MCP tools: its description for clients, and its function. */
 interface Tool {
   listing: Listing;
   /** @throws CaptureError, which becomes the result */

@@ -10,6 +10,8 @@ const PROGRESS_VALUE = '0.25';
 const FRAMES = 2;
 /** The limit on a busy machine. Without frames, the compositor shows the animation's previous state. */
 const FRAMES_MAX_MS = 1_000;
+/** The limit for the time that animations are elsewhere, since a page that is late is captured as it is. */
+const AWAY_MAX_MS = 400;
 /** The properties that the compositor animates by itself, and the other members of a keyframe. */
 const COMPOSITED =
   /^(opacity|transform|translate|rotate|scale|filter|backdropFilter|clipPath|backgroundColor|offset|computedOffset|easing|composite)$/;
@@ -86,7 +88,7 @@ async function redraw(endless: readonly Animation[], ended: readonly Animation[]
     const { delay = 0, duration = 0 } = animation.effect?.getComputedTiming() ?? {};
     animation.currentTime = delay + AWAY_FROM_START * Number(duration);
   }
-  await passFrames(FRAMES, FRAMES_MAX_MS);
+  await passFrames(FRAMES, AWAY_MAX_MS);
   for (const animation of endless) animation.currentTime = 0;
   for (const animation of ended) animation.finish();
   await passFrames(FRAMES, FRAMES_MAX_MS);

@@ -30,8 +30,10 @@ interface Sight extends ElementBox {
   text: string;
   image: string;
   name: string;
-  /** Its colors, its background and mask, and what a canvas shows. */
-  paint: string;
+  /** A digest of its colors, its background and its mask. */
+  paint: number;
+  /** A digest of what a canvas shows; null for other elements, and for one that cannot be read. */
+  drawn: number | null;
   /** The high pinned element that it is in, which scripts may fill anew while the page is scrolled; null if none. */
   stage: Element | null;
 }
@@ -68,7 +70,7 @@ const REPLACED =
   /^(img|svg|canvas|video|iframe|frame|embed|object|input|textarea|select|button|progress|meter|hr|math)$/;
 
 const looks: Look[] = [];
-/** How parts appeared before they came into view. */
+/** How parts appeared below the view when they were first seen there. */
 const initial = new Map<Element, string>();
 let sightsKept = 0;
 
@@ -260,14 +262,16 @@ export function lacksPart(): boolean {
   return missing.some(
     ({ element, content, drawn }) =>
       (see(element) === null && !(content.trim() !== '' && shown().has(content))) ||
-      (drawn !== '' && drawn !== paintOf(element)),
+      (drawn !== null && drawn !== drawnOn(element)),
   );
 }
 
 function restore(element: Element, { attributes, text }: State): void {
   if (text !== null && element.childElementCount === 0 && element.textContent !== text) element.textContent = text;
   const was = new Map(attributes);
-  for (const [name] of attributesOf(element)) if (!was.has(name)) element.removeAttribute(name);
+  // A long address is not among those that were noted.
+  for (const [name] of attributesOf(element))
+    if (!was.has(name) && !name.startsWith('src')) element.removeAttribute(name);
   for (const [name, value] of was) if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
@@ -361,8 +365,8 @@ interface MissingPart {
   element: Element;
   /** Its text and image. */
   content: string;
-  /** Its appearance as a picture; empty for what is no canvas. */
-  drawn: string;
+  /** As that of its sight. */
+  drawn: number | null;
   stage: Element | null;
   top: number;
   bottom: number;
@@ -399,7 +403,7 @@ function missingParts(): MissingPart[] {
       const part = parts.get(key) ?? {
         element,
         content: contentOf(sight),
-        drawn: sight.name === 'canvas' ? sight.paint : '',
+        drawn: sight.drawn,
         stage,
         top: from,
         bottom: Math.ceil(bottom),
@@ -455,7 +459,7 @@ function placeOf(sight: Sight): string {
 }
 
 function appearanceOf(sight: Sight): string {
-  return `${contentOf(sight)} ${sight.paint}`;
+  return `${contentOf(sight)} ${sight.paint} ${sight.drawn}`;
 }
 
 function contentOf({ text, image }: Sight): string {
@@ -544,7 +548,12 @@ function observer() {
     const { opacity, clip, isPinned, stage } = aroundOf(element);
     const visible = common(box, clip);
     if (isPinned || opacity < OPACITY_SLACK || areaOf(visible) < 1) return null;
-    const content = { text: ownText(element), image: imageOf(element), paint: paintOf(element) };
+    const content = {
+      text: ownText(element),
+      image: imageOf(element),
+      paint: paintOf(element),
+      drawn: drawnOn(element),
+    };
     return { ...visible, opacity, ...content, name: element.localName, stage };
   };
 }
@@ -591,25 +600,33 @@ function pseudoOpacity(element: Element): number {
 const CANVAS_SIDE = 16;
 let small: OffscreenCanvasRenderingContext2D | null = null;
 
-function paintOf(element: Element): string {
+function paintOf(element: Element): number {
   const { color, backgroundColor, backgroundImage, maskImage, maskSize } = getComputedStyle(element);
-  const drawn = element.localName === 'canvas' ? drawnOn(element as HTMLCanvasElement) : '';
-  return `${color} ${backgroundColor} ${backgroundImage.slice(0, TEXT_MAX)} ${maskImage.slice(0, TEXT_MAX)} ${maskSize} ${drawn}`;
+  const images = `${backgroundImage.slice(0, TEXT_MAX)} ${maskImage.slice(0, TEXT_MAX)}`;
+  return digestOf(Array.from(`${color} ${backgroundColor} ${images} ${maskSize}`, (char) => char.charCodeAt(0)));
 }
 
-/** What a canvas shows, in few pixels; empty if it has none, or may not be read. */
-function drawnOn(canvas: HTMLCanvasElement): string {
+function drawnOn(element: Element): number | null {
+  if (element.localName !== 'canvas') return null;
+  const canvas = element as HTMLCanvasElement;
   small ??= new OffscreenCanvas(CANVAS_SIDE, CANVAS_SIDE).getContext('2d', { willReadFrequently: true });
-  if (small === null || canvas.width * canvas.height === 0) return '';
+  if (small === null || canvas.width * canvas.height === 0) return null;
   small.clearRect(0, 0, CANVAS_SIDE, CANVAS_SIDE);
   small.drawImage(canvas, 0, 0, CANVAS_SIDE, CANVAS_SIDE);
   try {
-    return String.fromCharCode(...small.getImageData(0, 0, CANVAS_SIDE, CANVAS_SIDE).data);
+    return digestOf(small.getImageData(0, 0, CANVAS_SIDE, CANVAS_SIDE).data);
   } catch {
     // A canvas with images of another origin cannot be read, nor can one on which it has been drawn.
     small = null;
-    return '';
+    return null;
   }
+}
+
+/** FNV-1a. The strings themselves would keep the page's in memory, of which each look may have thousands. */
+function digestOf(values: ArrayLike<number>): number {
+  let digest = 0x811c9dc5;
+  for (let at = 0; at < values.length; at++) digest = Math.imul(digest ^ (values[at] ?? 0), 0x01000193);
+  return digest;
 }
 
 const TEXT_MAX = 200;

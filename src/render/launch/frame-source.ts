@@ -6,7 +6,7 @@ export const WANT_FRAMES = 'stillframeWantsFrames';
 
 /** The pace of an ordinary screen. */
 const PACE_MS = 1_000 / 60;
-/** The time after a frame that our program wanted within which no other is needed, since it wants the next one as well. */
+/** The wait after the last frame that our program asked for: it asks again if it needs more. */
 const WANTED_PACE_MS = 100;
 /** A screenshot ends after a few frames. Further ones are needed only if the page has changed meanwhile. */
 const SHOT_FRAMES = 4;

@@ -145,7 +145,7 @@ export interface Refusal {
 }
 
 /**
- * The first category whose rules block the request, with the rule, or null. Takes about 5 µs. An exception in any active
+ * Ad blocking: the first category whose rules block the request, with the rule, or null. Takes about 5 µs. An exception in any active
  * list overrides the rules of all of them, unless a rule is marked important.
  */
 export function refusalOf(engines: Engines, on: readonly Category[], query: FilterQuery): Refusal | null {

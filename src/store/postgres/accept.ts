@@ -82,7 +82,7 @@ interface Accepted {
   isFirst: boolean;
   /** Whether it is the first, and no other account has jobs either. */
   isAlone: boolean;
-  /** Whether it is the first and its turn is behind the others, or it was not seen for a minute. */
+  /** Whether the account was not seen for a minute, or had nothing queued and has a turn before those of the others. */
   isBehind: boolean;
 }
 

@@ -524,7 +524,7 @@ async function alreadyEnded(
 }
 
 /**
- * Builds one statement: `update` ends jobs, and the rest follows for each of them. It fails if a job's credits are not pending, so that
+ * Builds one statement: `update` ends jobs, and the rest, which charges credits, follows for each of them. It fails if a job's credits are not pending, so that
  * nothing is charged twice.
  */
 function concluding(update: string, further = ''): string {
@@ -633,7 +633,8 @@ const CORRECTED_WITHIN_MS = 500;
 
 /**
  * Corrects the charges of accounts to the actual time, when jobs have released their slots: with the next claim of this node, since both
- * need the same lock, or else in a statement of its own.
+ * need the same lock, or else in a statement of its own. Those of a claim that fails are lost: the account stays charged with the time that
+ * was expected.
  */
 export class Corrections {
   readonly #queries: Queries;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import socket
 import threading
@@ -179,6 +180,7 @@ class _Exchange(threading.Thread):
     def __init__(self, http: httpx.Client, request: httpx.Request, call: Call) -> None:
         super().__init__(daemon=True)
         self._http, self._request, self._call = http, request, call
+        self._context = contextvars.copy_context()
         self._response: Optional[httpx.Response] = None
         self._reply: Optional[Reply] = None
         self._error: Optional[BaseException] = None
@@ -188,6 +190,9 @@ class _Exchange(threading.Thread):
         self.start()
 
     def run(self) -> None:
+        self._context.run(self._exchange)
+
+    def _exchange(self) -> None:
         try:
             follow = not self._call.to.startswith("/")
             self._response = self._http.send(self._request, stream=True, follow_redirects=follow)
