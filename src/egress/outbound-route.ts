@@ -130,8 +130,8 @@ export class OutboundRoute {
   }
 
   /**
-   * Checks a destination, which prevents SSRF; each address that a redirect leads to is checked as well. The first refusal takes as long as any other; the page then knows it, so it is repeated at once: a page may have
-   * many images on a host that no longer exists.
+   * Checks a destination, which prevents SSRF; each address that a redirect leads to is checked as well. The first refusal takes as long as
+   * any other; the page then knows it, so it is repeated at once: a page may have many images on a host that no longer exists.
    *
    * @returns the addresses that may be connected to
    * @throws EgressRefused

@@ -20,6 +20,9 @@ export const SUBMISSIONS: Protection = { scope: 'screenshot:write', meter: 'subm
 /** The protection of an endpoint that only reads. */
 export const READS: Protection = { scope: 'jobs:read', meter: 'reads' };
 
+/** The protection of an endpoint that changes what is stored. It neither renders nor charges, so it counts as a read. */
+export const WRITES: Protection = { scope: 'screenshot:write', meter: 'reads' };
+
 /** Names of the policies in the `RateLimit` headers (draft-ietf-httpapi-ratelimit-headers). */
 const POLICY_NAMES = { submissions: 'submit', reads: 'read', links: 'link' } as const;
 const WINDOW_SECONDS = 60;

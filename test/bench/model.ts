@@ -1,6 +1,6 @@
 /**
- * What a number of servers costs one PostgreSQL: a model that is fitted to the points that benchmark "scale" has measured, for plans of
- * more than can be measured on one machine. Those of docs/several-machines.md are checked by test/bench/model.test.ts.
+ * Models how much of one PostgreSQL a number of servers takes. The model is fitted to the points that benchmark "scale" has measured, and
+ * plans more servers than one machine can measure. test/bench/model.test.ts checks the plans of docs/several-machines.md.
  */
 import type { Point } from './scale-points.js';
 
@@ -8,14 +8,14 @@ export type Load = Omit<Point, 'what' | 'processorMs'>;
 
 /** Processor time of the database in ms. */
 export interface Costs {
-  /** Of a capture, besides its statements. */
+  /** The cost of a capture, besides its statements. */
   capture: number;
   statement: number;
-  /** What a statement costs more at one capture a second, since its data has left the processor's caches: at n a second, the nth part. */
+  /** The further cost of a statement at one capture a second, since its data has left the processor's caches. At n a second, it is the nth part. */
   rare: number;
-  /** Of a server in a second. */
+  /** The cost of a server in a second. */
   server: number;
-  /** Of a server that a notification wakes. */
+  /** The cost of a server that a notification wakes. */
   wakeUp: number;
 }
 
@@ -61,9 +61,9 @@ export const ASSUMED = {
   coresPerServer: 2,
   /** The share of the processors that is used on average. */
   use: 0.6,
-  /** Of a capture without a webhook, when captures are so few on each server that they share no statement. */
+  /** Statements of a capture without a webhook, when captures are so few on each server that they share none. */
   statements: 6.5,
-  /** Of a server in a second without captures. */
+  /** Statements of a server in a second without captures. */
   idleStatements: 11,
   /** Notifications per capture, each of which wakes all servers. */
   notifications: 0.005,
@@ -73,7 +73,7 @@ export const ASSUMED = {
   connectionsPerServer: 11,
   serverCoreHour: 0.04,
   databaseCoreHour: 0.1,
-  /** Of a million pictures of 100 kB, for 30 days, with their uploads. */
+  /** Dollars for a million pictures of 100 kB, kept for 30 days, with their uploads. */
   storage: 7.3,
 };
 

@@ -1,5 +1,5 @@
 /**
- * What benchmark "scale" has measured on two cores with nothing else on the machine: the points that the model is fitted to. Each is of one
+ * The points that the model is fitted to. Benchmark "scale" measured them on two cores with nothing else on the machine. Each is of one
  * run, except that "paced" and "crowd" with one server are means of two, and "stores" with 4 is the median of three, one of them with a
  * million ended jobs.
  */

@@ -26,7 +26,7 @@ interface Run extends StoreLoad {
   nth: number;
   until: number;
   waits: number[];
-  /** What the callers of all stores wait for, since any store may claim a job. */
+  /** Called when a job has ended, by its id. The callers of all stores share it, since any store may claim a job. */
   ended: Map<string, () => void>;
 }
 

@@ -13,16 +13,14 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { hashApiKey, newApiKey, SCOPES } from '../../src/contract/api-key.js';
-import type { NodeFacts } from '../../src/store/store.js';
 import { aCluster, type Cluster } from '../cluster/a-cluster.js';
 import { buildProgram } from '../fixtures/build-program.js';
 import { listen } from '../fixtures/listen.js';
 import { startPostgres } from '../fixtures/postgres.js';
 import { descendantsOf } from '../fixtures/process-tree.js';
 import { STAND_IN, type StandInSettings } from '../fixtures/stand-in-renderer.js';
-import { openAt } from '../store/factories.js';
-import type { Figure } from './figure.js';
-import { quantile } from './figure.js';
+import { FREE_NODE, openAt } from '../store/factories.js';
+import { type Figure, quantile } from './figure.js';
 import { submitAt, submitTogether, submitter } from './scale-load.js';
 import { seedEnded } from './scale-rows.js';
 import { benchSqlite } from './scale-sqlite.js';
@@ -34,16 +32,6 @@ const RENDERS = { fromMs: 50, toMs: 150 };
 const IDLE_MS = 2_000;
 /** Callers of each store without a server. */
 const CALLERS = 8;
-const FACTS: NodeFacts = {
-  name: 'bench',
-  version: '0',
-  roles: ['api', 'capture', 'webhook'],
-  readyBrowsers: 1,
-  sandboxed: false,
-  running: 0,
-  concurrency: 1_000,
-};
-
 const EXTRAS = ['none', 'webhooks', 'keys'] as const;
 
 export interface ScaleCase {
@@ -208,7 +196,9 @@ async function runStoresCase(
   { rows, nodes, accounts: count }: ScaleCase,
   { databaseUrl, seconds }: { databaseUrl: string; seconds: number },
 ): Promise<Figure[]> {
-  const stores = await Promise.all(Array.from({ length: nodes }, () => openAt(databaseUrl, () => FACTS)));
+  const stores = await Promise.all(
+    Array.from({ length: nodes }, () => openAt(databaseUrl, () => ({ ...FREE_NODE, concurrency: 1_000 }))),
+  );
   try {
     const accounts = Array.from({ length: count }, (_, nth) => ({
       accountId: `acc_bench${nth}`,

@@ -1,18 +1,19 @@
 /** Notifications wake all servers, so a server sends none for what it can do itself. */
 import { expect, test } from 'vitest';
 import type { NodeFacts, Store } from '../../src/store/store.js';
-import { aCaller, aCapture, aNewJob, type Caller, claimOf, NOON, openAt, RULES } from '../store/factories.js';
+import {
+  aCaller,
+  aCapture,
+  aNewJob,
+  type Caller,
+  claimOf,
+  FREE_NODE,
+  NOON,
+  openAt,
+  RULES,
+} from '../store/factories.js';
 import { aDatabase } from './a-cluster.js';
 
-const FREE: NodeFacts = {
-  name: 'test',
-  version: '0',
-  roles: ['api', 'capture', 'webhook'],
-  readyBrowsers: 1,
-  sandboxed: false,
-  running: 0,
-  concurrency: 2,
-};
 const WEBHOOK = { url: 'https://hooks.example/', secret: 'a secret' };
 
 test('a server wakes the others only for what it cannot do itself', async () => {
@@ -22,7 +23,7 @@ test('a server wakes the others only for what it cannot do itself', async () => 
   const caller = await aCaller(first);
   await first[Symbol.asyncDispose]();
   await client.query('LISTEN stillframe');
-  /** What a server with these facts sends until it has closed. */
+  /** Returns the notifications that a server with these facts sends until it has closed. */
   const sentBy = async (facts: NodeFacts, steps: (store: Store) => Promise<unknown>): Promise<string[]> => {
     const sent: string[] = [];
     client.on('notification', ({ payload = '' }) => sent.push(payload));
@@ -34,17 +35,19 @@ test('a server wakes the others only for what it cannot do itself', async () => 
     client.removeAllListeners('notification');
     return sent.flatMap((payload) => payload.split(' '));
   };
-  expect(await sentBy(FREE, (store) => capture(store, caller, 1))).toEqual([]);
-  expect(await sentBy(FREE, (store) => capture(store, caller, 1, WEBHOOK))).toEqual([]);
+  expect(await sentBy(FREE_NODE, (store) => capture(store, caller, 1))).toEqual([]);
+  expect(await sentBy(FREE_NODE, (store) => capture(store, caller, 1, WEBHOOK))).toEqual([]);
   // The second job may have been left to others, since the claim filled both slots.
-  expect(await sentBy(FREE, (store) => capture(store, caller, 2))).toEqual(['queued']);
+  expect(await sentBy(FREE_NODE, (store) => capture(store, caller, 2))).toEqual(['queued']);
   for (const facts of [{ running: 2 }, { readyBrowsers: 0 }, { roles: ['api'] }] satisfies Partial<NodeFacts>[])
-    expect(await sentBy({ ...FREE, ...facts }, (store) => capture(store, caller, 1))).toEqual(['queued']);
-  expect(await sentBy({ ...FREE, roles: ['capture'] }, (store) => capture(store, caller, 1, WEBHOOK))).toEqual(['due']);
+    expect(await sentBy({ ...FREE_NODE, ...facts }, (store) => capture(store, caller, 1))).toEqual(['queued']);
+  expect(await sentBy({ ...FREE_NODE, roles: ['capture'] }, (store) => capture(store, caller, 1, WEBHOOK))).toEqual([
+    'due',
+  ]);
   // Somebody may wait on the server that has accepted a synchronous capture.
   const waited = aNewJob(caller, { mode: 'sync' });
-  expect(await sentBy({ ...FREE, running: 2 }, (store) => store.accept(waited, RULES))).toEqual(['queued']);
-  expect(await sentBy(FREE, endAll)).toEqual([`ended:${waited.id}`]);
+  expect(await sentBy({ ...FREE_NODE, running: 2 }, (store) => store.accept(waited, RULES))).toEqual(['queued']);
+  expect(await sentBy(FREE_NODE, endAll)).toEqual([`ended:${waited.id}`]);
 });
 
 async function capture(store: Store, caller: Caller, count: number, webhook: typeof WEBHOOK | null = null) {

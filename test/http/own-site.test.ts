@@ -1,8 +1,11 @@
+import { rmSync } from 'node:fs';
 import { pino } from 'pino';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { COMPATIBLE_APIS } from '../../src/contract/compatible-apis.js';
-import { type FakeServices, KEYS, serveApp, servicesWithApi } from './fake-services.js';
+import { type FakeServices, KEYS, serveApp, servicesWithApi, UPLOADS_DIR } from './fake-services.js';
 import { RawClient } from './raw-client.js';
+
+afterAll(() => rmSync(UPLOADS_DIR, { recursive: true, force: true }));
 
 const config = {
   compatibleApis: [...COMPATIBLE_APIS],

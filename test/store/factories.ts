@@ -103,6 +103,17 @@ function noFacts(): NodeFacts {
   return { name: 'test', version: '0', roles: [], readyBrowsers: 0, sandboxed: false, running: 0, concurrency: 0 };
 }
 
+/** A server that takes every kind of work and has a free slot. */
+export const FREE_NODE: NodeFacts = {
+  name: 'test',
+  version: '0',
+  roles: ['api', 'capture', 'webhook'],
+  readyBrowsers: 1,
+  sandboxed: false,
+  running: 0,
+  concurrency: 2,
+};
+
 export interface Caller {
   accountId: string;
   accountName: string;

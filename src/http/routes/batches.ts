@@ -26,7 +26,7 @@ import { EXTENSION } from '../../contract/request-fields.js';
 import { parseFields } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import { answerData, readIdempotencyKey } from '../exchange.js';
-import { principalOf, READS, SUBMISSIONS } from '../guard.js';
+import { principalOf, READS, SUBMISSIONS, WRITES } from '../guard.js';
 import { readLargeJson } from '../large-json.js';
 import type { Route } from '../route.js';
 import { dispositionOf, sendStream } from '../send-artifact.js';
@@ -137,8 +137,7 @@ export const BATCH_ROUTES: readonly Route[] = [
   {
     method: 'DELETE',
     path: '/v1/batches/:id',
-    // As that of a job.
-    access: { scope: 'screenshot:write', meter: 'reads' },
+    access: WRITES,
     describe: () => ({
       operationId: 'removeBatch',
       tags: ['batches'],

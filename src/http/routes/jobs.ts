@@ -13,7 +13,7 @@ import { EXTENSION } from '../../contract/request-fields.js';
 import { findDelivery, redeliver } from '../../webhook/redeliver.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import { answerData } from '../exchange.js';
-import { principalOf, READS } from '../guard.js';
+import { principalOf, READS, WRITES } from '../guard.js';
 import { jobsQuery, nextCursor, readPage } from '../jobs-page.js';
 import type { Route } from '../route.js';
 
@@ -57,8 +57,7 @@ export function noSuchJob(): CaptureError {
 export const removeJob: Route = {
   method: 'DELETE',
   path: '/v1/jobs/:id',
-  // It neither renders nor charges, so it counts as a read.
-  access: { scope: 'screenshot:write', meter: 'reads' },
+  access: WRITES,
   describe: () => ({
     operationId: 'removeJob',
     tags: ['jobs'],
@@ -186,8 +185,7 @@ export const readWebhook: Route = {
 export const redeliverWebhook: Route = {
   method: 'POST',
   path: '/v1/jobs/:id/webhook/redeliver',
-  // It neither renders nor charges, so it counts as a read.
-  access: { scope: 'screenshot:write', meter: 'reads' },
+  access: WRITES,
   describe: () => ({
     operationId: 'redeliverWebhook',
     tags: ['webhooks'],

@@ -62,8 +62,8 @@ export interface ScrollOptions {
 }
 
 /**
- * Full-page scrolling: scrolls through the whole page so that lazy content loads, then returns to the top and waits until it is idle. Expands
- * inner scrollers, unlocks scrolling, and stops at the end, a height limit, the deadline, or when nothing moves.
+ * Full-page scrolling: scrolls through the whole page so that lazy content loads, then returns to the top and waits until it is idle.
+ * Expands inner scrollers, unlocks scrolling, and stops at the end, a height limit, the deadline, or when nothing moves.
  * @throws CaptureError `render_timeout` when the page stops responding, `render_crashed`, `navigation_failed`
  */
 export async function scrollThrough(

@@ -54,9 +54,9 @@ export const LOCKS = {
   migrations: 1,
   /** Held by a submission that may share a render; the second number is a hash of account and cache digest. */
   cacheDigest: 2,
-  recovery: 3,
   /** Held by a node while it lives; the second number is its `lock_key`. */
   node: 4,
+  /** Held by a claim, in functions of drizzle-pg/. */
   jobClaim: 5,
   deliveryClaim: 6,
   sweep: 7,

@@ -30,8 +30,8 @@ import { decryptOptions, type Vault } from '../vault.js';
 import { type Database, HELD_LOCKS, LOCKS, RELAXED } from './connect.js';
 
 /**
- * Claims the next jobs for a lease: each from the account whose turn it is, synchronous before asynchronous, first in, first out (decisions.md, Jobs),
- * by the function `stillframe_claim_jobs` of drizzle-pg/. Claims that a crash of the database forgets are made again.
+ * Claims the next jobs for a lease: each from the account whose turn it is, synchronous before asynchronous, first in, first out
+ * (decisions.md, Jobs), by the function `stillframe_claim_jobs` of drizzle-pg/. Claims that a crash of the database forgets are made again.
  */
 export async function claimNextJobs(
   database: Database,
@@ -524,8 +524,8 @@ async function alreadyEnded(
 }
 
 /**
- * Builds one statement: `update` ends jobs, and the rest, which charges credits, follows for each of them. It fails if a job's credits are not pending, so that
- * nothing is charged twice.
+ * Builds one statement: `update` ends jobs, and the rest, which charges credits, follows for each of them. It fails if a job's credits are
+ * not pending, so that nothing is charged twice.
  */
 function concluding(update: string, further = ''): string {
   return `WITH job AS (${update}), ${further}
