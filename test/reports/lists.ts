@@ -2,6 +2,7 @@ import sharp from 'sharp';
 import { expect } from 'vitest';
 import type { Rendering } from '../../src/render/capture.js';
 import { blotOf } from '../render/picture/blots.js';
+import { printedBoxes, printedTexts } from '../render/picture/pdf-pages.js';
 import type { Report } from './report.js';
 
 const ROWS = 60;
@@ -80,6 +81,29 @@ const REACT_WINDOW = `<!doctype html><style>html,body{margin:0}footer{height:60p
     const Row = ({ index, style }) => React.createElement('div', { style: { ...style, background: color(index) } });
     ReactDOM.createRoot(root).render(React.createElement(ReactWindow.FixedSizeList, { itemCount: ${ROWS}, itemSize: ${ROW_PX}, height: 340, width: '100%' }, Row))</script>`;
 
+/** A list below `above` CSS px that draws each row in an element whose row has left the view, as RecycleScroller of vue-virtual-scroller does. */
+const reusing = (
+  above: number,
+) => `<!doctype html><style>body{margin:0}div{position:absolute;left:0;right:0;height:${ROW_PX}px;color:#fff;text-align:right}</style>
+  <p style="height:${above}px;margin:0"></p><main id=list style="position:relative;height:${ROWS * ROW_PX}px"></main>
+  <script>${COLOR};
+    const rows = new Map();
+    function draw() {
+      const from = Math.floor((scrollY - ${above}) / ${ROW_PX}) - 1, to = Math.ceil((scrollY - ${above} + innerHeight) / ${ROW_PX}) + 1;
+      const free = [...rows].filter(([at]) => at < from || at > to);
+      for (let at = Math.max(0, from); at <= Math.min(${ROWS - 1}, to); at++) {
+        if (rows.has(at)) continue;
+        const [was, row = list.appendChild(document.createElement('div'))] = free.pop() ?? [];
+        rows.delete(was);
+        rows.set(at, row);
+        row.textContent = 'row ' + at;
+        row.style.background = color(at);
+        row.style.transform = 'translateY(' + at * ${ROW_PX} + 'px)';
+      }
+    }
+    addEventListener('scroll', () => requestAnimationFrame(draw));
+    draw();</script>`;
+
 export const VIRTUALISED_LISTS: Record<string, Report> = {
   'Every row of a virtualized list in the document is pictured': {
     source: 'https://github.com/microsoft/playwright/issues/40941',
@@ -111,13 +135,30 @@ export const VIRTUALISED_LISTS: Record<string, Report> = {
     request: FULL,
     right: showsAll(60),
   },
-  'A printed page without most rows of a virtualized list tells so': {
+  'Every row of a virtualized list is printed, also one without text': {
     source: 'https://github.com/angular/components/issues/10125',
     page: IN_DOCUMENT,
     request: { ...NATIVE, format: 'pdf' },
-    right: ({ warnings, diagnostics }) => {
-      expect(warnings).toMatchObject([{ code: 'content_missing' }]);
-      expect(diagnostics.truncated).toBe(true);
+    async right({ content, warnings, diagnostics }) {
+      const colors = (await printedBoxes(content)).map(({ color }) => color.match(/\d+/g)?.map(Number) ?? []);
+      expect(colors.filter(([, , blue]) => blue === 50).map(([red = 0]) => red - 1)).toEqual(ALL);
+      expect({ warnings, diagnostics }).toMatchObject({ warnings: [], diagnostics: { truncated: false } });
+    },
+  },
+  'Every row of a list that reuses its elements for other rows is pictured': {
+    source: 'https://github.com/Akryum/vue-virtual-scroller/tree/master/packages/vue-virtual-scroller#recyclescroller',
+    page: reusing(0),
+    request: FULL,
+    right: showsAll(0),
+  },
+  'Every row of a list that reuses its elements for other rows is printed': {
+    source: 'https://github.com/Akryum/vue-virtual-scroller/tree/master/packages/vue-virtual-scroller#recyclescroller',
+    page: reusing(900),
+    request: { format: 'pdf', pdf: { paper: 'a4' } },
+    async right({ content, warnings, diagnostics }) {
+      const texts = (await printedTexts(content)).flatMap((page) => page.toSorted((a, b) => a.top - b.top));
+      expect(texts.map(({ text }) => text)).toEqual(ALL.map((at) => `row ${at}`));
+      expect({ warnings, diagnostics }).toMatchObject({ warnings: [], diagnostics: { truncated: false } });
     },
   },
   'An inner scroller of 800,000 px is made no higher than a renderer can draw rows for': {

@@ -1,6 +1,6 @@
 /** Keeps what was captured as strips of rows, and encodes it. */
 
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions, ImageFormat, ResizeOption } from '../../contract/capture-request.js';
@@ -233,6 +233,10 @@ export class SectionStore implements AsyncDisposable {
   #short: Section | null = null;
   /** Raw rows that do not fill a strip yet. */
   #rest: Buffer = Buffer.alloc(0);
+  /** The first row of the picture that has not been added. */
+  #next = 0;
+  /** The sections below it, by their first row. */
+  readonly #later = new Map<number, { file: string; rows: number }>();
 
   private constructor(
     private readonly folder: string,
@@ -251,15 +255,18 @@ export class SectionStore implements AsyncDisposable {
     return new SectionStore(folder, transparent ? 4 : 3, debug);
   }
 
-  /** Appends the first rows of a PNG in the background. A failure is reported by strips(). */
-  add(png: Buffer, rows: number): void {
+  /**
+   * Adds the first rows of a PNG in the background. A failure is reported by strips().
+   * @param rows.top the row of the picture with which they begin; sections may be added in any order
+   */
+  add(png: Buffer, rows: { top: number; count: number }): void {
     this.debug?.picture(png);
-    this.#written = this.#written.then(() => this.#append({ png, rows }));
+    this.#written = this.#written.then(() => this.#insert(png, rows));
     this.#written.catch(() => {});
   }
 
   /**
-   * All rows. Nothing can be added afterwards.
+   * All rows from the top to the first that has not been added. Nothing can be added afterwards.
    * @throws CaptureError internal_error 503 if not all could be written
    */
   async strips(): Promise<Strips> {
@@ -267,6 +274,22 @@ export class SectionStore implements AsyncDisposable {
     if (this.#short !== null) await this.#write(this.#short.png);
     if (this.#rest.length > 0) await this.#writeRaw(this.#rest);
     return { pngs: this.#pngs, width: this.#width, height: this.#height };
+  }
+
+  async #insert(png: Buffer, { top, count }: { top: number; count: number }): Promise<void> {
+    if (top !== this.#next) {
+      const file = join(this.folder, `later-${top}.png`);
+      this.#later.set(top, { file, rows: count });
+      return await orStorageFailure(writeFile(file, png));
+    }
+    let newest: Buffer | null = png;
+    for (let rows = count; newest !== null; ) {
+      await this.#append({ png: newest, rows: Math.min(rows, pngSize(newest).height) });
+      this.#next += rows;
+      const following = this.#later.get(this.#next);
+      rows = following?.rows ?? 0;
+      newest = following === undefined ? null : await orStorageFailure(readFile(following.file));
+    }
   }
 
   async #append(newest: Section): Promise<void> {

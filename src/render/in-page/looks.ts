@@ -29,6 +29,11 @@ interface Sight extends ElementBox {
   opacity: number;
   text: string;
   image: string;
+  name: string;
+  /** A digest of its colors, its background and its mask. */
+  paint: number;
+  /** A digest of what a canvas shows; null for other elements, and for one that cannot be read. */
+  drawn: number | null;
   /** The high pinned element that it is in, which scripts may fill anew while the page is scrolled; null if none. */
   stage: Element | null;
 }
@@ -43,6 +48,8 @@ interface Look {
 
 interface State {
   attributes: [name: string, value: string][];
+  /** The text of an element without others inside; null for other elements. */
+  text: string | null;
   parent: Element | null;
   /** The top of its box in CSS px of the page. */
   top: number;
@@ -63,6 +70,8 @@ const REPLACED =
   /^(img|svg|canvas|video|iframe|frame|embed|object|input|textarea|select|button|progress|meter|hr|math)$/;
 
 const looks: Look[] = [];
+/** How parts appeared below the view when they were first seen there. */
+const initial = new Map<Element, string>();
 let sightsKept = 0;
 
 /** Notes each part that the view shows. */
@@ -74,18 +83,78 @@ export function look(): void {
   const states = new Map<Element, State>();
   const see = observer();
   eachNearView((element) => {
-    const sight = see(element, { top, bottom });
-    if (sight === null) return;
+    const sight = see(element, { top, bottom: bottom + viewHeight() });
+    if (sight !== null && sight.top >= bottom && !initial.has(element)) initial.set(element, appearanceOf(sight));
+    if (sight === null || sight.top >= bottom) return;
     sights.set(element, sight);
     for (let at: Element | null = element; at !== null && !isPage(at) && !states.has(at); at = flatTreeParent(at))
       states.set(at, {
         attributes: attributesOf(at),
+        text: textOf(at),
         parent: flatTreeParent(at),
         top: at.getBoundingClientRect().top + top,
       });
   });
   sightsKept += sights.size;
-  looks.push({ top, bottom, sights, states });
+  const one = { top, bottom, sights, states };
+  findReusedRows(one);
+  looks.push(one);
+  for (const list of reused.keys()) copyRows(list, one);
+}
+
+/**
+ * Lists that show other items in the same elements while the page is scrolled (vue-virtual-scroller, @angular/cdk), each with copies
+ * of its rows by the top of each in CSS px of the page.
+ */
+const reused = new Map<Element, Map<number, Element>>();
+/** The last look that showed each part. */
+const lastLooks = new Map<Element, Look>();
+const ROWS_MIN = 2;
+
+/** Notes the lists of which several rows show other items, at other places, than in the last look that showed them. */
+function findReusedRows(one: Look): void {
+  const rows = new Map<Element, Set<Element>>();
+  for (const [element, sight] of one.sights) {
+    const before = lastLooks.get(element);
+    lastLooks.set(element, one);
+    const former = before?.sights.get(element);
+    if (before === undefined || former === undefined || contentOf(former) === contentOf(sight)) continue;
+    if (former.bottom > sight.top && former.top < sight.bottom) continue;
+    let row = element;
+    const hasMoved = (at: Element) => {
+      const [now, then] = [one.states.get(at), before.states.get(at)];
+      return now !== undefined && then !== undefined && Math.abs(now.top - then.top) >= 1;
+    };
+    let list = flatTreeParent(row);
+    while (list !== null && hasMoved(list)) [row, list] = [list, flatTreeParent(list)];
+    if (list === null || isPage(list) || reused.has(list)) continue;
+    const found = rows.get(list) ?? new Set();
+    rows.set(list, found.add(row));
+    if (found.size >= ROWS_MIN) reused.set(list, new Map());
+  }
+}
+
+/** Keeps a copy of each row of a list that a look shows. */
+function copyRows(list: Element, one: Look): void {
+  const copies = reused.get(list);
+  for (const row of Array.from(list.children)) {
+    const top = one.states.get(row)?.top;
+    if (top !== undefined && copies?.has(Math.round(top)) === false)
+      copies.set(Math.round(top), row.cloneNode(true) as Element);
+  }
+}
+
+/** Whether a look has shown rows that other items have replaced since, and of which there is no copy. */
+function lacksCopies({ sights, states }: Look): boolean {
+  for (const element of sights.keys())
+    for (const [list, copies] of reused) {
+      if (!list.contains(element)) continue;
+      let row = element;
+      while (row.parentElement !== null && row.parentElement !== list) row = row.parentElement;
+      const top = states.get(row)?.top;
+      if (top !== undefined && !copies.has(Math.round(top))) return true;
+    }
+  return false;
 }
 
 /** Longer documents are not searched far from the view, since each box takes 3 µs. */
@@ -127,11 +196,11 @@ function nearView(siblings: Element[], view: number): Element[] {
   return near;
 }
 
-/** -1 for an element that is more than half a view above the view, 1 for one below, else 0. */
+/** -1 for an element that is more than half a view above the view, 1 for one more than a view below, else 0. */
 function farAway(element: Element | undefined, view: number): number {
   const { top = 0, bottom = 0, width = 0, height = 0 } = element?.getBoundingClientRect() ?? {};
   if (width * height === 0) return 0;
-  if (top > 1.5 * view) return 1;
+  if (top > 2 * view) return 1;
   return bottom < -view / 2 && top + (element?.scrollHeight ?? 0) < -view / 2 ? -1 : 0;
 }
 
@@ -143,7 +212,8 @@ const MIDDLE_SHARE = 1 / 16;
 
 /**
  * Some pages show a part only while all of it, or the middle of the view, is reached.
- * @returns scroll positions, from the last one, with parts in the middle that no look has shown, at most UNSEEN_STOPS_MAX
+ * @returns scroll positions, from the last one, with parts in the middle that no look has shown, at most UNSEEN_STOPS_MAX, and those
+ * at which rows were seen that other items have replaced since
  */
 export function unseenAt(): number[] {
   look();
@@ -162,7 +232,8 @@ export function unseenAt(): number[] {
     const at = Math.max(0, Math.min(last, (top + bottom - viewHeight()) / 2));
     if ([...stops, ...found].every((one) => Math.abs(one - at) > viewHeight() * MIDDLE_SHARE)) found.push(at);
   });
-  return found.sort((a, b) => b - a);
+  const again = looks.filter(lacksCopies).map(({ top }) => top);
+  return [...new Set([...found, ...again])].sort((a, b) => b - a);
 }
 
 /** Whether an element takes up room on the page, and shows something, or is empty as if it were to be filled. */
@@ -173,8 +244,14 @@ function mayAppear(element: HTMLElement): boolean {
 }
 
 /** Attributes that decide how an element looks, as scripts change them. */
-const LOOKS_BY = /^(class|style|hidden|open|data-.*|aria-hidden)$/;
+const LOOKS_BY = /^(class|style|hidden|open|src|srcset|data-.*|aria-hidden)$/;
 const VALUE_MAX_CHARS = 4_000;
+
+function textOf(element: Element): string | null {
+  if (element.childElementCount > 0 || element.childNodes.length === 0) return null;
+  const text = element.textContent ?? '';
+  return text.length < VALUE_MAX_CHARS ? text : null;
+}
 
 function attributesOf(element: Element): [string, string][] {
   return Array.from(element.attributes)
@@ -206,7 +283,11 @@ export function putBack(): void {
   for (const { element, areas, stage } of missing) {
     // On paper, a pinned element would be on every sheet.
     if (stage !== null) continue;
-    const [best] = [...areas].reduce((a, b) => (b[1] > a[1] ? b : a), [...areas][0] ?? [null, 0]);
+    // A list may make its rows anew for each view.
+    const own = [...areas].filter(([one]) => one.states.has(element));
+    const most = Math.max(...own.map(([, area]) => area));
+    // The last one, since what moved in the first may have come to its end.
+    const best = own.findLast(([, area]) => area >= most / 2)?.[0];
     for (let at: Element | null = element; at !== null && !isPage(at) && !done.has(at); ) {
       const state: State | undefined = best?.states.get(at);
       if (state === undefined) break;
@@ -222,8 +303,16 @@ export function putBack(): void {
     list,
     rows: [...rows, ...rowsOf(list)].sort((a, b) => a[1] - b[1]),
   }));
-  for (const [element, state] of done) restoreAttributes(element, state);
+  for (const [element, state] of done) restore(element, state);
   for (const { list, rows } of lists) fill(list, rows);
+  for (const [list, copies] of reused) {
+    if (!missing.some(({ element }) => list.contains(element))) continue;
+    for (const row of Array.from(list.children)) if (looks.some(({ states }) => states.has(row))) row.remove();
+    fill(
+      list,
+      [...copies].map(([top, row]): [Element, number] => [row, top]).sort((a, b) => a[1] - b[1]),
+    );
+  }
 }
 
 /** The rows that a list has at present, with the top of each in CSS px of the page. */
@@ -238,14 +327,20 @@ function rowsOf(list: Element): [row: Element, top: number][] {
 export function lacksPart(): boolean {
   const see = observer();
   const shown = shownKeys(contentOf);
+  if (looks.some(lacksCopies)) return true;
   return missing.some(
-    ({ element, content }) => see(element) === null && !(content.trim() !== '' && shown().has(content)),
+    ({ element, content, drawn }) =>
+      (see(element) === null && !(content.trim() !== '' && shown().has(content))) ||
+      (drawn !== null && drawn !== drawnOn(element)),
   );
 }
 
-function restoreAttributes(element: Element, { attributes }: State): void {
+function restore(element: Element, { attributes, text }: State): void {
+  if (text !== null && element.childElementCount === 0 && element.textContent !== text) element.textContent = text;
   const was = new Map(attributes);
-  for (const [name] of attributesOf(element)) if (!was.has(name)) element.removeAttribute(name);
+  // A long address is not among those that were noted.
+  for (const [name] of attributesOf(element))
+    if (!was.has(name) && !name.startsWith('src')) element.removeAttribute(name);
   for (const [name, value] of was) if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
@@ -259,8 +354,8 @@ function fill(list: Element, rows: readonly [row: Element, top: number][]): void
 }
 
 /** Whether an element is more than a spacer. */
-function isFilled({ childNodes, localName }: Element): boolean {
-  return childNodes.length > 0 || REPLACED.test(localName);
+function isFilled(element: Element): boolean {
+  return element.childNodes.length > 0 || showsSomething(element);
 }
 
 /** Whether more parts were visible than are kept. */
@@ -339,6 +434,8 @@ interface MissingPart {
   element: Element;
   /** Its text and image. */
   content: string;
+  /** As that of its sight. */
+  drawn: number | null;
   stage: Element | null;
   top: number;
   bottom: number;
@@ -355,6 +452,7 @@ function missingParts(): MissingPart[] {
   const now = new Map([...best.keys()].map((element) => [element, see(element)] as const));
   const parts = new Map<Element | string, MissingPart>();
   const shown = shownKeys(placeOf);
+  const reverted = revertedParts(now);
   for (const one of looks)
     for (const [element, sight] of one.sights) {
       // A part that fades in looks best where it is opaque.
@@ -362,17 +460,20 @@ function missingParts(): MissingPart[] {
       const { stage } = sight;
       // An element that is also pinned at the top may be a window that opens while the page is scrolled.
       if (stage !== null && (!stage.isConnected || getComputedStyle(stage).position === 'fixed')) continue;
-      if (!isBest || isStillSeen(sight, now.get(element) ?? null)) continue;
+      const hasReverted = reverted.get(element) === appearanceOf(sight);
+      if (!isBest || (!hasReverted && isStillSeen(sight, now.get(element) ?? null))) continue;
       if (stage === null && takesTurns(element, sight, one)) continue;
       const { top, bottom } = sight;
       // Where a stage is at the top of the page, it is captured as it is there.
       const from = Math.floor(stage === null ? top : Math.max(top, onPage(stage.getBoundingClientRect()).bottom));
-      // A list may make its rows anew for each view.
-      const key = element.isConnected ? element : placeOf(sight);
+      // A list may make its rows anew for each view, or reuse them.
+      const isOne = element.isConnected && ![...reused.keys()].some((list) => list.contains(element));
+      const key = isOne ? element : placeOf(sight);
       if (typeof key === 'string' && shown().has(key)) continue;
       const part = parts.get(key) ?? {
         element,
         content: contentOf(sight),
+        drawn: sight.drawn,
         stage,
         top: from,
         bottom: Math.ceil(bottom),
@@ -384,6 +485,29 @@ function missingParts(): MissingPart[] {
       parts.set(key, part);
     }
   return [...parts.values()].filter((part) => part.bottom > part.top);
+}
+
+/** The parts that look again as before they came into view, each with the last appearance that it had while it was well in view. */
+function revertedParts(now: ReadonlyMap<Element, Sight | null>): Map<Element, string> {
+  const bottom = pageScroller().scrollTop + viewHeight();
+  const found = new Map<Element, { area: number; appearance: string }>();
+  /** Those that have looked so while they were well in view, too, such as the slides of a carousel. */
+  const both = new Set<Element>();
+  for (const one of looks)
+    for (const [element, sight] of one.sights) {
+      const present = now.get(element) ?? null;
+      const appearance = appearanceOf(sight);
+      // What the view shows at present is right. What changes by itself seldom comes back to its first state.
+      if (present === null || present.top < bottom || initial.get(element) !== appearanceOf(present)) continue;
+      const area = areaBetween(sight, one);
+      const isInitial = appearance === initial.get(element);
+      if (isInitial && area >= areaOf(sight) / 2) both.add(element);
+      const most = found.get(element)?.area ?? 0;
+      if (!isInitial && area >= most / 2) found.set(element, { area: Math.max(area, most), appearance });
+    }
+  return new Map(
+    [...found].flatMap(([element, { appearance }]) => (both.has(element) ? [] : [[element, appearance] as const])),
+  );
 }
 
 /** Whether the place of a part has shown something else in its stead, as that of a carousel does, while all of it was in view. */
@@ -401,7 +525,11 @@ function takesTurns(element: Element, sight: Sight, seenIn: Look): boolean {
 
 function placeOf(sight: Sight): string {
   const { left, top, right, bottom } = sight;
-  return [left, top, right, bottom].map(Math.round).join() + contentOf(sight);
+  return [left, top, right, bottom].map(Math.round).join() + sight.name + contentOf(sight);
+}
+
+function appearanceOf(sight: Sight): string {
+  return `${contentOf(sight)} ${sight.paint} ${sight.drawn}`;
 }
 
 function contentOf({ text, image }: Sight): string {
@@ -490,7 +618,13 @@ function observer() {
     const { opacity, clip, isPinned, stage } = aroundOf(element);
     const visible = common(box, clip);
     if (isPinned || opacity < OPACITY_SLACK || areaOf(visible) < 1) return null;
-    return { ...visible, opacity, text: ownText(element), image: imageOf(element), stage };
+    const content = {
+      text: ownText(element),
+      image: imageOf(element),
+      paint: paintOf(element),
+      drawn: drawnOn(element),
+    };
+    return { ...visible, opacity, ...content, name: element.localName, stage };
   };
 }
 
@@ -531,6 +665,38 @@ function pseudoOpacity(element: Element): number {
   if (element.childNodes.length > 0) return 0;
   const styles = ['::before', '::after'].map((name) => getComputedStyle(element, name));
   return Math.max(...styles.map(({ content, opacity }) => (/^(none|normal)$/.test(content) ? 0 : Number(opacity))));
+}
+
+const CANVAS_SIDE = 16;
+let small: OffscreenCanvasRenderingContext2D | null = null;
+
+function paintOf(element: Element): number {
+  const { color, backgroundColor, backgroundImage, maskImage, maskSize } = getComputedStyle(element);
+  const images = `${backgroundImage.slice(0, TEXT_MAX)} ${maskImage.slice(0, TEXT_MAX)}`;
+  return digestOf(Array.from(`${color} ${backgroundColor} ${images} ${maskSize}`, (char) => char.charCodeAt(0)));
+}
+
+function drawnOn(element: Element): number | null {
+  if (element.localName !== 'canvas') return null;
+  const canvas = element as HTMLCanvasElement;
+  small ??= new OffscreenCanvas(CANVAS_SIDE, CANVAS_SIDE).getContext('2d', { willReadFrequently: true });
+  if (small === null || canvas.width * canvas.height === 0) return null;
+  small.clearRect(0, 0, CANVAS_SIDE, CANVAS_SIDE);
+  small.drawImage(canvas, 0, 0, CANVAS_SIDE, CANVAS_SIDE);
+  try {
+    return digestOf(small.getImageData(0, 0, CANVAS_SIDE, CANVAS_SIDE).data);
+  } catch {
+    // A canvas with images of another origin cannot be read, nor can one on which it has been drawn.
+    small = null;
+    return null;
+  }
+}
+
+/** FNV-1a. The strings themselves would keep the page's in memory, of which each look may have thousands. */
+function digestOf(values: ArrayLike<number>): number {
+  let digest = 0x811c9dc5;
+  for (let at = 0; at < values.length; at++) digest = Math.imul(digest ^ (values[at] ?? 0), 0x01000193);
+  return digest;
 }
 
 const TEXT_MAX = 200;

@@ -420,34 +420,50 @@ export async function takeRows(
   const { left, right, top, bottom } = region.box;
   const { density } = region;
   const lastStart = task.deadline - BAND_MS - (right - left) * (bottom - top) * density ** 2 * ENCODE_MS_PER_PIXEL;
+  const rowOf = (y: number) => Math.round(y * density) - Math.round(top * density);
   let count = 0;
-  let y = top;
-  const isTime = () => count === 0 || monotonicNow() <= lastStart;
   let shownAt: number | null = null;
-  for (const { end, at } of stretchesOf(region, apart)) {
-    if (at !== shownAt && y < end - ROUNDING && isTime()) {
+  const isTime = () => count === 0 || monotonicNow() <= lastStart;
+  let whole = true;
+  for (const { from, to, at } of stretchesOf(region, apart)) {
+    if (at !== shownAt && isTime()) {
       await apart?.showAt(at ?? apart.home);
       shownAt = at;
     }
-    while (y < end - ROUNDING && isTime()) {
-      const band = await takeBand(task, region, { from: y, to: end, mostPixels });
-      store.add(band.png, Math.min(Math.round(band.end * density) - Math.round(y * density), pngSize(band.png).height));
+    let y = from;
+    while (y < to - ROUNDING && isTime()) {
+      const band = await takeBand(task, region, { from: y, to, mostPixels });
+      store.add(band.png, { top: rowOf(y), count: rowOf(band.end) - rowOf(y) });
       count++;
       y = band.end;
     }
+    whole &&= y >= to - ROUNDING;
   }
   if (shownAt !== null) await apart?.showAt(apart.home);
-  return { count, whole: y >= bottom - ROUNDING };
+  return { count, whole };
 }
 
-/** The ends of the stretches of a region, in order, with the scroll position at which each is shown; null for that of the rest of the page. */
-function stretchesOf({ box, density }: Region, apart?: RangesApart): { end: number; at: number | null }[] {
-  const onPixel = (edge: number) => Math.min(box.bottom, Math.round(edge * density) / density);
-  const stretches = (apart?.ranges ?? []).flatMap(({ top, bottom, at }) => [
-    { end: onPixel(top), at: null },
-    { end: onPixel(bottom), at },
-  ]);
-  return [...stretches, { end: box.bottom, at: null }];
+/** A vertical range of a region, and the scroll position at which it is shown; null for that of the rest of the page. */
+interface Stretch {
+  from: number;
+  to: number;
+  at: number | null;
+}
+
+/**
+ * The stretches of a region in the order in which they are captured: first what the page shows as it is, since it may show other
+ * parts once it has been scrolled again.
+ */
+function stretchesOf({ box, density }: Region, apart?: RangesApart): Stretch[] {
+  const onPixel = (edge: number) => Math.max(box.top, Math.min(box.bottom, Math.round(edge * density) / density));
+  const elsewhere = (apart?.ranges ?? []).map(({ top, bottom, at }) => ({
+    from: onPixel(top),
+    to: onPixel(bottom),
+    at,
+  }));
+  const ends = [box.top, ...elsewhere.map(({ to }) => to)];
+  const here = ends.map((from, index) => ({ from, to: elsewhere[index]?.from ?? box.bottom, at: null }));
+  return [...here, ...elsewhere].filter(({ from, to }) => from < to - ROUNDING);
 }
 
 /** Captures as many rows as one view shows, in as many shots as the columns need. */

@@ -18,18 +18,29 @@ function strip(shades: number[]): Promise<Buffer> {
 }
 
 /** Strips with the shades 0, 1, 2, … from top to bottom, of so many rows each. */
-async function keep(store: SectionStore, heights: number[]): Promise<Buffer[]> {
+async function keep(
+  store: SectionStore,
+  heights: number[],
+  order: 'top first' | 'bottom first' = 'top first',
+): Promise<Buffer[]> {
   let next = 0;
   const pngs = await Promise.all(heights.map((rows) => strip(Array.from({ length: rows }, () => next++))));
-  for (const [at, png] of pngs.entries()) store.add(png, heights[at] ?? 0);
+  const parts = pngs.map((png, at) => ({
+    png,
+    top: heights.slice(0, at).reduce((sum, rows) => sum + rows, 0),
+    count: heights[at] ?? 0,
+  }));
+  for (const { png, ...rows } of order === 'top first' ? parts : parts.reverse()) store.add(png, rows);
   return pngs;
 }
 
-it.each([[[9]], [[9, 9, 9]], [[9, 9, 4]], [[9, 4, 9]], [[9, 4, 2, 9, 9, 1]], [[4, 9]], [[4, 9, 2]]])(
-  'rows of parts of %j are joined in order',
-  async (heights) => {
+const HEIGHTS = [[9], [9, 9, 9], [9, 9, 4], [9, 4, 9], [9, 4, 2, 9, 9, 1], [4, 9], [4, 9, 2]];
+
+it.each(HEIGHTS.flatMap((heights) => [['top first', heights] as const, ['bottom first', heights] as const]))(
+  'rows of parts that arrive %s are joined in order: %j',
+  async (order, heights) => {
     await using store = await SectionStore.open(tmpdir(), false);
-    await keep(store, heights);
+    await keep(store, heights, order);
     const strips = await store.strips();
     const { content } = await encodeStrips(strips, PNG);
     const column = await sharp(content)
@@ -41,6 +52,12 @@ it.each([[[9]], [[9, 9, 9]], [[9, 9, 4]], [[9, 4, 9]], [[9, 4, 2, 9, 9, 1]], [[4
     expect(column.length).toBe(heights.reduce((sum, rows) => sum + rows, 0));
   },
 );
+
+it('rows below ones that never arrive are not in the picture', async () => {
+  await using store = await SectionStore.open(tmpdir(), false);
+  for (const top of [0, 6, 9]) store.add(await strip([top, top, top]), { top, count: 3 });
+  expect(await store.strips()).toMatchObject({ height: 3 });
+});
 
 it.each([
   [255, true],

@@ -63,21 +63,35 @@ it('a carousel that turns by itself shows one quote as a whole, and lacks nothin
 });
 
 it('blocks are captured where each of them was visible best, by any way of showing and hiding', async () => {
-  const kinds = ['half', 'whole', 'middle', 'blurred', 'aside', 'slow', 'drawn', 'shadow'];
+  const kinds = [
+    'half',
+    'whole',
+    'middle',
+    'blurred',
+    'aside',
+    'slow',
+    'drawn',
+    'shadow',
+    'colored',
+    'masked',
+    'painted',
+  ];
   const html = `<!doctype html><style>body{margin:0;overflow-x:hidden}section{padding:110px 0;background:#eee}.r{height:640px;width:500px;margin:auto;background:red}
     .half,.whole,.middle,.slow{opacity:0}.blurred{filter:blur(40px)}.aside{transform:translateX(-200vw)}.r.drawn{background:none}
+    .r.colored{background:#eee}.r.colored.in{background:red}.masked{mask:linear-gradient(#000,#000) 0 0/0 0 no-repeat}.masked.in{mask-size:100% 100%}.r.painted{display:block;background:none}
     .half.in,.whole.in,.middle.in{opacity:1}.blurred.in{filter:none}.in .aside{transform:none}.drawn.in::before{content:'';display:block;height:100%;background:red}</style>
-    ${kinds.map((kind) => `<section><div class="r ${kind}"></div></section>`).join('')}
+    ${kinds.map((kind) => (kind === 'painted' ? '<section><canvas class="r painted" width=500 height=640></canvas></section>' : `<section><div class="r ${kind}"></div></section>`)).join('')}
     <script>const of = (kind) => document.querySelector('.' + kind);
       const watch = (one, threshold, show) => new IntersectionObserver((all) => show(all.at(-1).intersectionRatio >= threshold), { threshold }).observe(one);
       const toggle = (one) => (isIn) => one.classList.toggle('in', isIn);
-      for (const [kind, threshold] of [['half', .5], ['whole', 1], ['blurred', .5], ['drawn', .5]]) watch(of(kind), threshold, toggle(of(kind)));
+      for (const [kind, threshold] of [['half', .5], ['whole', 1], ['blurred', .5], ['drawn', .5], ['colored', .5], ['masked', .5]]) watch(of(kind), threshold, toggle(of(kind)));
       watch(of('aside').parentNode, .5, toggle(of('aside').parentNode));
       let since = 0; const fade = () => { const share = Math.min(1, (performance.now() - since) / 600); of('slow').style.opacity = share; if (share < 1 && since > 0) requestAnimationFrame(fade) };
       watch(of('slow'), .2, (isIn) => { since = isIn ? performance.now() : 0; isIn ? fade() : of('slow').style.opacity = 0 });
       const shadow = of('shadow').attachShadow({ mode: 'open' }); of('shadow').style.background = 'none';
       shadow.innerHTML = '<style>i{display:block;height:640px;background:red;opacity:0;transition:opacity .5s}.in{opacity:1}</style><i></i>';
       watch(of('shadow'), .5, toggle(shadow.lastChild));
+      const pen = of('painted').getContext('2d'); pen.fillStyle = 'red'; watch(of('painted'), .5, (isIn) => isIn ? pen.fillRect(0, 0, 500, 640) : pen.clearRect(0, 0, 500, 640));
       addEventListener('scroll', () => { const { top, bottom } = of('middle').getBoundingClientRect(); toggle(of('middle'))(Math.abs(top + bottom - innerHeight) < 100) });
     </script>`;
   const { content, diagnostics } = await take(browser, html, {

@@ -27,11 +27,12 @@ const print = (html: string, pdf: Record<string, unknown> = {}) =>
 
 it('parts that hide again outside the view are printed', async () => {
   const html = `<!doctype html><style>section{padding:110px 0}.r{height:240px;visibility:hidden}.r.in{visibility:visible}</style>
-    ${Array.from({ length: 8 }, (_, at) => `<section><div class=r>word${at}</div></section>`).join('')}
-    <script>o=new IntersectionObserver(es=>es.forEach(e=>e.target.classList.toggle('in',e.isIntersecting)));document.querySelectorAll('.r').forEach(e=>o.observe(e))</script>`;
+    ${Array.from({ length: 8 }, (_, at) => `<section><div class=r>word${at}</div><b></b></section>`).join('')}
+    <script>document.querySelectorAll('b').forEach((b,at)=>new IntersectionObserver(([e])=>{b.textContent=e.isIntersecting?'number'+at:'none'}).observe(b));
+    o=new IntersectionObserver(es=>es.forEach(e=>e.target.classList.toggle('in',e.isIntersecting)));document.querySelectorAll('.r').forEach(e=>o.observe(e))</script>`;
   const { content, diagnostics } = await print(html);
   const seen = words(content);
-  for (let at = 0; at < 8; at++) expect(seen).toContain(`word${at}`);
+  for (let at = 0; at < 8; at++) expect(seen).toMatch(new RegExp(`word${at}\\s+number${at}`));
   expect(diagnostics.truncated).toBe(false);
 });
 
