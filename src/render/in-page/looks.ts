@@ -34,6 +34,8 @@ interface Sight extends ElementBox {
   paint: number;
   /** A digest of what a canvas shows; null for other elements, and for one that cannot be read. */
   drawn: number | null;
+  /** The number of transforms that move it, of its own and of the elements around it. */
+  moves: number;
   /** The high pinned element that it is in, which scripts may fill anew while the page is scrolled; null if none. */
   stage: Element | null;
 }
@@ -70,8 +72,10 @@ const REPLACED =
   /^(img|svg|canvas|video|iframe|frame|embed|object|input|textarea|select|button|progress|meter|hr|math)$/;
 
 const looks: Look[] = [];
+/** The number of views below the view in which parts are noted as they are before they come into view. */
+const AHEAD = 2;
 /** How parts appeared below the view when they were first seen there. */
-const initial = new Map<Element, string>();
+const initial = new Map<Element, Appearance>();
 let sightsKept = 0;
 
 /** Notes each part that the view shows. */
@@ -83,10 +87,13 @@ export function look(): void {
   const states = new Map<Element, State>();
   const see = observer();
   eachNearView((element) => {
-    const sight = see(element, { top, bottom: bottom + viewHeight() });
-    if (sight !== null && sight.top >= bottom && !initial.has(element)) initial.set(element, appearanceOf(sight));
+    const isNew = !initial.has(element);
+    const sight = see(element, { top, bottom: isNew ? bottom + AHEAD * viewHeight() : bottom });
+    if (sight !== null && sight.top >= bottom && isNew)
+      initial.set(element, { appearance: appearanceOf(sight), moves: sight.moves });
     if (sight === null || sight.top >= bottom) return;
     sights.set(element, sight);
+    keepDrawing(element, sight);
     for (let at: Element | null = element; at !== null && !isPage(at) && !states.has(at); at = flatTreeParent(at))
       states.set(at, {
         attributes: attributesOf(at),
@@ -100,6 +107,42 @@ export function look(): void {
   findReusedRows(one);
   looks.push(one);
   for (const list of reused.keys()) copyRows(list, one);
+}
+
+/** Copies of canvases as they were last seen, by their places, since a page may clear or remove them when they leave the view. */
+const drawings = new Map<string, { copy: HTMLCanvasElement; drawn: number }>();
+const DRAWINGS_MAX_PX = 16_000_000;
+let drawnPx = 0;
+
+function keepDrawing(element: Element, sight: Sight): void {
+  const { drawn } = sight;
+  if (drawn === null) return;
+  const place = placeOf(sight);
+  const former = drawings.get(place);
+  if (drawn === BLANK || former?.drawn === drawn) return;
+  const { width, height } = element as HTMLCanvasElement;
+  const morePx = width * height - (former === undefined ? 0 : former.copy.width * former.copy.height);
+  if (drawnPx + morePx > DRAWINGS_MAX_PX) return;
+  const copy = Object.assign(document.createElement('canvas'), { width, height });
+  copy.getContext('2d')?.drawImage(element as HTMLCanvasElement, 0, 0);
+  drawings.set(place, { copy, drawn });
+  drawnPx += morePx;
+}
+
+/** Canvases that show a copy. */
+const redrawn = new Set<Element>();
+
+/** Shows in a canvas what it showed, unless it does. */
+async function redraw({ element, place }: MissingPart): Promise<void> {
+  const kept = drawings.get(place);
+  if (kept === undefined || drawnOn(element) === kept.drawn) return;
+  const image = new Image();
+  image.src = kept.copy.toDataURL();
+  await image.decode();
+  const { width, height } = kept.copy;
+  Object.assign(element, { width, height });
+  force(element as HTMLCanvasElement, 'content', `url(${image.src})`);
+  redrawn.add(element);
 }
 
 /**
@@ -196,11 +239,11 @@ function nearView(siblings: Element[], view: number): Element[] {
   return near;
 }
 
-/** -1 for an element that is more than half a view above the view, 1 for one more than a view below, else 0. */
+/** -1 for an element that is more than half a view above the view, 1 for one far below, else 0. */
 function farAway(element: Element | undefined, view: number): number {
   const { top = 0, bottom = 0, width = 0, height = 0 } = element?.getBoundingClientRect() ?? {};
   if (width * height === 0) return 0;
-  if (top > 2 * view) return 1;
+  if (top > (1 + AHEAD) * view) return 1;
   return bottom < -view / 2 && top + (element?.scrollHeight ?? 0) < -view / 2 ? -1 : 0;
 }
 
@@ -276,18 +319,27 @@ export function isStage(element: Element): boolean {
   return stages.has(element);
 }
 
+/** The scroll positions, at most UNSEEN_STOPS_MAX, at which canvases were seen that the page has cleared or removed since. */
+export function drawingStops(): number[] {
+  const stops = missing.filter(({ place }) => drawings.has(place)).map(({ areas }) => bestShown([...areas])?.top ?? 0);
+  return [...new Set(stops)].slice(0, UNSEEN_STOPS_MAX);
+}
+
+/** The last look of those that show at least half as much of a part as any, since what moved in the first may have come to its end. */
+function bestShown(areas: [one: Look, area: number][]): Look | undefined {
+  const most = Math.max(...areas.map(([, area]) => area));
+  return areas.findLast(([, area]) => area >= most / 2)?.[0];
+}
+
 /** Puts the missing parts of a stopped page back into the state in which most of them was visible, since paper has no scroll positions. */
-export function putBack(): void {
+export async function putBack(): Promise<void> {
   const done = new Map<Element, State>();
   const removed = new Map<Element, Map<Element, number>>();
   for (const { element, areas, stage } of missing) {
     // On paper, a pinned element would be on every sheet.
     if (stage !== null) continue;
     // A list may make its rows anew for each view.
-    const own = [...areas].filter(([one]) => one.states.has(element));
-    const most = Math.max(...own.map(([, area]) => area));
-    // The last one, since what moved in the first may have come to its end.
-    const best = own.findLast(([, area]) => area >= most / 2)?.[0];
+    const best = bestShown([...areas].filter(([one]) => one.states.has(element)));
     for (let at: Element | null = element; at !== null && !isPage(at) && !done.has(at); ) {
       const state: State | undefined = best?.states.get(at);
       if (state === undefined) break;
@@ -313,6 +365,7 @@ export function putBack(): void {
       [...copies].map(([top, row]): [Element, number] => [row, top]).sort((a, b) => a[1] - b[1]),
     );
   }
+  await Promise.all(missing.map(redraw));
 }
 
 /** The rows that a list has at present, with the top of each in CSS px of the page. */
@@ -331,7 +384,7 @@ export function lacksPart(): boolean {
   return missing.some(
     ({ element, content, drawn }) =>
       (see(element) === null && !(content.trim() !== '' && shown().has(content))) ||
-      (drawn !== null && drawn !== drawnOn(element)),
+      (drawn !== null && !redrawn.has(element) && drawn !== drawnOn(element)),
   );
 }
 
@@ -416,22 +469,26 @@ export function rangesElsewhere(): { ranges: PageRange[]; isAll: boolean } {
   return { ranges, isAll: isAll && parts.every((part) => part.stage === null || isShown(part)) };
 }
 
-/** Finds the look nearest to a position; of several, the one that shows most of the parts there. */
+/** Finds the look that shows most of the parts at a position; of several, the nearest one, and that with the largest area of them. */
 function bestLook(parts: MissingPart[], y: number): Look | null {
   const distance = ({ top, bottom }: Look) => Math.max(0, top - y, y + 1 - bottom);
-  const areas = new Map<Look, number>();
-  for (const part of parts) for (const [one, area] of part.areas) areas.set(one, (areas.get(one) ?? 0) + area);
-  let best: Look | null = null;
-  for (const [one, area] of areas) {
-    const isNearer = best === null || distance(one) < distance(best);
-    if (isNearer || (best !== null && distance(one) === distance(best) && area > (areas.get(best) ?? 0))) best = one;
-  }
-  return best;
+  const shown = new Map<Look, { count: number; area: number }>();
+  for (const part of parts)
+    for (const [one, more] of part.areas) {
+      const { count = 0, area = 0 } = shown.get(one) ?? {};
+      shown.set(one, { count: count + 1, area: area + more });
+    }
+  const [best] = [...shown].sort(
+    ([one, a], [other, b]) => b.count - a.count || distance(one) - distance(other) || b.area - a.area,
+  );
+  return best?.[0] ?? null;
 }
 
 /** A part that the page, at its top, does not show as it appeared while scrolling. */
 interface MissingPart {
   element: Element;
+  /** Its box and content, as a key. */
+  place: string;
   /** Its text and image. */
   content: string;
   /** As that of its sight. */
@@ -460,7 +517,8 @@ function missingParts(): MissingPart[] {
       const { stage } = sight;
       // An element that is also pinned at the top may be a window that opens while the page is scrolled.
       if (stage !== null && (!stage.isConnected || getComputedStyle(stage).position === 'fixed')) continue;
-      const hasReverted = reverted.get(element) === appearanceOf(sight);
+      const changed = reverted.get(element);
+      const hasReverted = changed?.appearance === appearanceOf(sight) && changed.moves === sight.moves;
       if (!isBest || (!hasReverted && isStillSeen(sight, now.get(element) ?? null))) continue;
       if (stage === null && takesTurns(element, sight, one)) continue;
       const { top, bottom } = sight;
@@ -472,6 +530,7 @@ function missingParts(): MissingPart[] {
       if (typeof key === 'string' && shown().has(key)) continue;
       const part = parts.get(key) ?? {
         element,
+        place: placeOf(sight),
         content: contentOf(sight),
         drawn: sight.drawn,
         stage,
@@ -479,35 +538,55 @@ function missingParts(): MissingPart[] {
         bottom: Math.ceil(bottom),
         areas: new Map<Look, number>(),
       };
+      if (typeof key === 'string') part.element = element;
       part.top = Math.min(part.top, from);
       part.bottom = Math.max(part.bottom, Math.ceil(bottom));
       part.areas.set(one, areaBetween(sight, one));
       parts.set(key, part);
     }
-  return [...parts.values()].filter((part) => part.bottom > part.top);
+  const covered = [...reverted].flatMap(([element, { moves }]) => coveredBy(element, now.get(element) ?? null, moves));
+  return [...parts.values(), ...covered].filter((part) => part.bottom > part.top);
 }
 
-/** The parts that look again as before they came into view, each with the last appearance that it had while it was well in view. */
-function revertedParts(now: ReadonlyMap<Element, Sight | null>): Map<Element, string> {
+/** The place to which a part has been moved away again, and where it was not while it was in view. */
+function coveredBy(element: Element, sight: Sight | null, moves: number): MissingPart[] {
+  if (sight === null || sight.moves <= moves) return [];
+  const inPlace = looks.filter(({ sights }) => sights.get(element)?.moves === moves);
+  const areas = new Map(inPlace.map((one) => [one, areaBetween(sight, one)]));
+  const [top, bottom] = [Math.floor(sight.top), Math.ceil(sight.bottom)];
+  return [{ element, place: '', content: '', drawn: null, stage: null, top, bottom, areas }];
+}
+
+interface Appearance extends Pick<Sight, 'moves'> {
+  appearance: string;
+}
+
+/**
+ * The parts that look again as before they came into view, or are moved away again as they were then, each with the last appearance
+ * that it had while it was well in view.
+ */
+function revertedParts(now: ReadonlyMap<Element, Sight | null>): Map<Element, Appearance> {
   const bottom = pageScroller().scrollTop + viewHeight();
-  const found = new Map<Element, { area: number; appearance: string }>();
+  const found = new Map<Element, Appearance & { area: number }>();
   /** Those that have looked so while they were well in view, too, such as the slides of a carousel. */
   const both = new Set<Element>();
   for (const one of looks)
     for (const [element, sight] of one.sights) {
-      const present = now.get(element) ?? null;
-      const appearance = appearanceOf(sight);
+      const [present, first] = [now.get(element) ?? null, initial.get(element)];
       // What the view shows at present is right. What changes by itself seldom comes back to its first state.
-      if (present === null || present.top < bottom || initial.get(element) !== appearanceOf(present)) continue;
-      const area = areaBetween(sight, one);
-      const isInitial = appearance === initial.get(element);
+      if (present === null || first?.appearance !== appearanceOf(present)) continue;
+      // A parallax effect moves a part that was not moved before, or moves it further.
+      const wasInPlace = first.moves === present.moves && sight.moves < present.moves;
+      if (present.top < bottom && !wasInPlace) continue;
+      const [appearance, area] = [appearanceOf(sight), areaBetween(sight, one)];
+      const isInitial = appearance === first.appearance;
       if (isInitial && area >= areaOf(sight) / 2) both.add(element);
       const most = found.get(element)?.area ?? 0;
-      if (!isInitial && area >= most / 2) found.set(element, { area: Math.max(area, most), appearance });
+      if ((wasInPlace || !isInitial) && area >= most / 2)
+        found.set(element, { area: Math.max(area, most), appearance, moves: sight.moves });
     }
-  return new Map(
-    [...found].flatMap(([element, { appearance }]) => (both.has(element) ? [] : [[element, appearance] as const])),
-  );
+  for (const element of both) if (found.get(element)?.moves === initial.get(element)?.moves) found.delete(element);
+  return found;
 }
 
 /** Whether the place of a part has shown something else in its stead, as that of a carousel does, while all of it was in view. */
@@ -556,6 +635,7 @@ function isStillSeen(before: Sight, now: Sight | null): boolean {
   if (now === null || now.opacity < before.opacity - OPACITY_SLACK) return false;
   if (areaOf(now) < LEFT_MIN * areaOf(before)) return false;
   if (before.stage !== null) return true;
+  if (now.drawn === BLANK && before.drawn !== null && before.drawn !== BLANK) return false;
   if ((before.text !== '' && now.text === '') || (before.image !== '' && now.image === '')) return false;
   // A list that reuses its rows shows another one.
   const isElsewhere = Math.abs(now.top - before.top) > (before.bottom - before.top) / 2;
@@ -570,7 +650,7 @@ function areaBetween(box: ElementBox, { top, bottom }: { top: number; bottom: nu
   return areaOf({ ...box, top: Math.max(box.top, top), bottom: Math.min(box.bottom, bottom) });
 }
 
-interface Around {
+interface Around extends Pick<Sight, 'moves'> {
   opacity: number;
   /** The area that the boxes around show, in CSS px of the page. */
   clip: ElementBox;
@@ -584,6 +664,7 @@ function observer() {
   const known = new Map<Element, Around>();
   const page: Around = {
     opacity: 1,
+    moves: 0,
     clip: { ...pageColumns(), top: Number.NEGATIVE_INFINITY, bottom: Number.POSITIVE_INFINITY },
     isPinned: false,
     stage: null,
@@ -593,11 +674,12 @@ function observer() {
     if (element === null || isPage(element)) return page;
     const before = known.get(element);
     if (before !== undefined) return before;
-    const { opacity, clip, isPinned, stage } = aroundOf(flatTreeParent(element));
+    const { opacity, moves, clip, isPinned, stage } = aroundOf(flatTreeParent(element));
     const style = getComputedStyle(element);
     const clips = style.overflowX !== 'visible' && style.display !== 'inline' && style.display !== 'contents';
     const around = {
       opacity: opacity * Number(style.opacity) * (HIDING_FILTER.test(style.filter) ? BLURRED : 1),
+      moves: moves + (isMoved(style) ? 1 : 0),
       clip: isClippedAway(style) ? NOWHERE : clips ? common(clip, boxOf(element)) : clip,
       ...pinnedBy(element, style, { isPinned, stage }),
     };
@@ -615,7 +697,7 @@ function observer() {
       !hasVisibleStyle(element)
     )
       return null;
-    const { opacity, clip, isPinned, stage } = aroundOf(element);
+    const { opacity, moves, clip, isPinned, stage } = aroundOf(element);
     const visible = common(box, clip);
     if (isPinned || opacity < OPACITY_SLACK || areaOf(visible) < 1) return null;
     const content = {
@@ -624,8 +706,13 @@ function observer() {
       paint: paintOf(element),
       drawn: drawnOn(element),
     };
-    return { ...visible, opacity, ...content, name: element.localName, stage };
+    return { ...visible, opacity, moves, ...content, name: element.localName, stage };
   };
+}
+
+function isMoved({ transform, translate }: CSSStyleDeclaration): boolean {
+  if (transform === 'none' && translate === 'none') return false;
+  return translate !== 'none' || !new DOMMatrixReadOnly(transform).isIdentity;
 }
 
 /** A pinned element has rules of its own, unless it is high: pages that move sideways, or change pictures, while they are scrolled. */
@@ -668,6 +755,7 @@ function pseudoOpacity(element: Element): number {
 }
 
 const CANVAS_SIDE = 16;
+const BLANK = digestOf(new Uint8Array(CANVAS_SIDE * CANVAS_SIDE * 4));
 let small: OffscreenCanvasRenderingContext2D | null = null;
 
 function paintOf(element: Element): number {

@@ -159,6 +159,20 @@ export async function waitForReaction(
   await network.loaded(since, timeUp);
 }
 
+/**
+ * Shows charts again that a page draws when they come into view, and clears afterwards, until they have come to their end.
+ * @param deadline ms by `monotonicNow`
+ */
+export async function showDrawings(timed: TimedPage, page: BoundedPage, deadline: number): Promise<void> {
+  const stops = await page.call('looks.drawingStops');
+  for (const to of stops.length === 0 ? [] : [...stops, 0]) {
+    if (to !== 0 && monotonicNow() > deadline) continue;
+    const since = performance.now();
+    await page.call('scroll.step', { to });
+    await waitForReaction(timed, since, { ms: SHOWN_MS });
+  }
+}
+
 interface ScrollPlan extends Pick<ScrollOptions, 'deadline'> {
   options: CaptureOptions;
   start: PageExtent & { wholeHeight: number };

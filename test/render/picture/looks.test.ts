@@ -46,6 +46,19 @@ it.each([
   expect(lacksContent ?? false).toBe(false);
 });
 
+it.each([['by_sections'], ['native']])(
+  'blocks that slide away again outside the view are in their places: %s',
+  async (full_page_algorithm) => {
+    // As `slide-up`, `slide-down` and `slide-left` of aos: opaque, and moved by their own size.
+    const html = `<!doctype html><style>body{margin:0;overflow-x:hidden}.r{width:500px;margin:120px auto;height:260px;background:red;transition:transform .4s;transform:translateY(100%)}
+      .r:nth-of-type(3n){transform:translateX(100%)}.r:nth-of-type(3n+5){transform:translateY(-100%)}.r.in{transform:none}</style>${'<div class=r>words</div>'.repeat(9)}
+      <script>const toggle = () => { for (const one of document.querySelectorAll('.r')) one.classList.toggle('in', scrollY + innerHeight - 120 > one.offsetTop) }; addEventListener('scroll', toggle); toggle()</script>`;
+    const { content, diagnostics } = await take(browser, html, { full_page: true, full_page_algorithm });
+    expect(await redBlocks(content)).toEqual(Array(9).fill(260));
+    expect(diagnostics).toMatchObject({ truncated: false });
+  },
+);
+
 it('a carousel that turns by itself shows one quote as a whole, and lacks nothing', async () => {
   const colors = ['255,0,0', '0,0,255', '0,128,0'];
   const quote = (rgb: string, at: number) =>
@@ -75,12 +88,13 @@ it('blocks are captured where each of them was visible best, by any way of showi
     'colored',
     'masked',
     'painted',
+    'chart',
   ];
   const html = `<!doctype html><style>body{margin:0;overflow-x:hidden}section{padding:110px 0;background:#eee}.r{height:640px;width:500px;margin:auto;background:red}
     .half,.whole,.middle,.slow{opacity:0}.blurred{filter:blur(40px)}.aside{transform:translateX(-200vw)}.r.drawn{background:none}
     .r.colored{background:#eee}.r.colored.in{background:red}.masked{mask:linear-gradient(#000,#000) 0 0/0 0 no-repeat}.masked.in{mask-size:100% 100%}.r.painted{display:block;background:none}
     .half.in,.whole.in,.middle.in{opacity:1}.blurred.in{filter:none}.in .aside{transform:none}.drawn.in::before{content:'';display:block;height:100%;background:red}</style>
-    ${kinds.map((kind) => (kind === 'painted' ? '<section><canvas class="r painted" width=500 height=640></canvas></section>' : `<section><div class="r ${kind}"></div></section>`)).join('')}
+    ${kinds.map((kind) => (kind === 'painted' ? '<section><canvas class="r painted" width=500 height=640></canvas></section>' : kind === 'chart' ? '<section class=chart style="height:640px"></section>' : `<section><div class="r ${kind}"></div></section>`)).join('')}
     <script>const of = (kind) => document.querySelector('.' + kind);
       const watch = (one, threshold, show) => new IntersectionObserver((all) => show(all.at(-1).intersectionRatio >= threshold), { threshold }).observe(one);
       const toggle = (one) => (isIn) => one.classList.toggle('in', isIn);
@@ -92,6 +106,9 @@ it('blocks are captured where each of them was visible best, by any way of showi
       shadow.innerHTML = '<style>i{display:block;height:640px;background:red;opacity:0;transition:opacity .5s}.in{opacity:1}</style><i></i>';
       watch(of('shadow'), .5, toggle(shadow.lastChild));
       const pen = of('painted').getContext('2d'); pen.fillStyle = 'red'; watch(of('painted'), .5, (isIn) => isIn ? pen.fillRect(0, 0, 500, 640) : pen.clearRect(0, 0, 500, 640));
+      let chart; watch(of('chart'), .5, (isIn) => { if (!isIn) return chart?.getContext('2d').clearRect(0, 0, 500, 640);
+        chart ??= of('chart').appendChild(Object.assign(document.createElement('canvas'), { width: 500, height: 640, style: 'display:block;margin:auto' }));
+        const pen = chart.getContext('2d'); pen.fillStyle = 'red'; pen.fillRect(0, 0, 500, 640) });
       addEventListener('scroll', () => { const { top, bottom } = of('middle').getBoundingClientRect(); toggle(of('middle'))(Math.abs(top + bottom - innerHeight) < 100) });
     </script>`;
   const { content, diagnostics } = await take(browser, html, {

@@ -51,6 +51,26 @@ it.each([
   expect(diagnostics.truncated).toBe(false);
 });
 
+it.each([
+  ['removed', 'box.replaceChildren()'],
+  ['cleared', 'box.firstChild.width = 300'],
+])('charts that are %s when they leave the view are printed', async (_how, end) => {
+  const html = `<!doctype html><style>body{margin:0}div{height:300px;margin-bottom:500px}</style>${'<div></div>'.repeat(4)}
+    <script>document.querySelectorAll('div').forEach((box) => new IntersectionObserver(([{ isIntersecting }]) => {
+      if (!isIntersecting) { if (box.firstChild) { box.firstChild.width = 0; ${end} } return; }
+      box.replaceChildren(Object.assign(document.createElement('canvas'), { width: 300, height: 300 }));
+      const pen = box.firstChild.getContext('2d'); pen.fillStyle = 'red'; pen.fillRect(0, 0, 150, 300);
+    }).observe(box))</script>`;
+  const { content, diagnostics } = await print(html, { single_page: true });
+  const colorAt = await colorsOf(content);
+  for (let at = 0; at < 4; at++)
+    expect([100, 200].map((left) => colorAt(left, at * 800 + 150))).toEqual([
+      [255, 0, 0],
+      [255, 255, 255],
+    ]);
+  expect(diagnostics.truncated).toBe(false);
+});
+
 it('scripts that prepare a page for print are run', async () => {
   const html = `<!doctype html><details><summary>more</summary><p>opened</p></details><p id=a>screen</p><p id=b></p><div id=c style="width:100%"></div><p id=d></p>
     <script>addEventListener('beforeprint', () => { document.querySelector('details').open = true });
