@@ -106,6 +106,9 @@ export function look(): void {
   const one = { top, bottom, sights, states };
   findReusedRows(one);
   looks.push(one);
+  for (const stage of new Set([...stageEnds.keys(), ...[...sights.values()].map((sight) => sight.stage)]))
+    if (stage !== null)
+      stageEnds.set(stage, Math.max(onPage(stage.getBoundingClientRect()).bottom, stageEnds.get(stage) ?? 0));
   for (const list of reused.keys()) copyRows(list, one);
 }
 
@@ -293,7 +296,7 @@ const VALUE_MAX_CHARS = 4_000;
 function textOf(element: Element): string | null {
   if (element.childElementCount > 0 || element.childNodes.length === 0) return null;
   const text = element.textContent ?? '';
-  return text.length < VALUE_MAX_CHARS ? text : null;
+  return text.length <= TEXT_MAX ? text : null;
 }
 
 function attributesOf(element: Element): [string, string][] {
@@ -303,6 +306,8 @@ function attributesOf(element: Element): [string, string][] {
 }
 
 let missing: MissingPart[] = [];
+/** The lowest place that each stage has had, in CSS px of the page. */
+const stageEnds = new Map<Element, number>();
 /** High pinned elements that show, while the page is scrolled, parts that they do not show at the top, and where the last part ends. */
 const stages = new Map<Element, number>();
 
@@ -311,8 +316,14 @@ export function keepMissing(): void {
   look();
   missing = missingParts();
   stages.clear();
-  for (const { stage, bottom } of missing)
-    if (stage !== null) stages.set(stage, Math.max(bottom, stages.get(stage) ?? 0));
+  const last = new Map<Element, MissingPart>();
+  for (const part of missing)
+    if (part.stage !== null && part.bottom > (last.get(part.stage)?.bottom ?? 0)) last.set(part.stage, part);
+  for (const [stage, part] of last) {
+    // A stage may have a background below its last part.
+    part.bottom = Math.max(part.bottom, Math.ceil(stageEnds.get(stage) ?? 0));
+    stages.set(stage, part.bottom);
+  }
 }
 
 export function isStage(element: Element): boolean {

@@ -160,17 +160,21 @@ export async function waitForReaction(
 }
 
 /**
- * Shows charts again that a page draws when they come into view, and clears afterwards, until they have come to their end.
+ * Notes what a page, at its top, does not show as it appeared while scrolling. Charts that it draws when they come into view, and clears
+ * afterwards, are shown again until they have come to their end.
  * @param deadline ms by `monotonicNow`
  */
-export async function showDrawings(timed: TimedPage, page: BoundedPage, deadline: number): Promise<void> {
+export async function keepMissing(timed: TimedPage, page: BoundedPage, deadline: number): Promise<void> {
+  await page.call('looks.keepMissing');
   const stops = await page.call('looks.drawingStops');
-  for (const to of stops.length === 0 ? [] : [...stops, 0]) {
+  if (stops.length === 0) return;
+  for (const to of [...stops, 0]) {
     if (to !== 0 && monotonicNow() > deadline) continue;
     const since = performance.now();
     await page.call('scroll.step', { to });
     await waitForReaction(timed, since, { ms: SHOWN_MS });
   }
+  await page.call('looks.keepMissing');
 }
 
 interface ScrollPlan extends Pick<ScrollOptions, 'deadline'> {

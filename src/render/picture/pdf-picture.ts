@@ -13,7 +13,7 @@ import { encodeStrips, encodingOf, SectionStore, type Strips } from '../encode/e
 import type { PageBox } from '../in-page/print.js';
 import { advanceTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../page-session.js';
-import { arrangeFullPage, capturedHeight, type ScrollReport, showDrawings } from './full-page.js';
+import { arrangeFullPage, capturedHeight, keepMissing, type ScrollReport } from './full-page.js';
 import { pagesAlike, printedPages, rangesOf } from './page-headers.js';
 import { showPictures } from './paper-pictures.js';
 import { type PrintOptions, printStream } from './print-stream.js';
@@ -202,9 +202,7 @@ export async function prepareToPrint(
     await emulate();
     return false;
   }
-  await page.call('looks.keepMissing');
-  await showDrawings(timed, page, monotonicNow() + (deadline - monotonicNow()) / 2);
-  await page.call('looks.keepMissing');
+  await keepMissing(timed, page, monotonicNow() + (deadline - monotonicNow()) / 2);
   await emulate();
   if (pdf !== null) {
     const sheet = sheetOf(pdf, await page.call('print.ownPage'));

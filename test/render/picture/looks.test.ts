@@ -169,6 +169,15 @@ it.each([['by_sections'], ['native']])(
   },
 );
 
+it('a panel that is pinned by a script is shown to its end', async () => {
+  // As ScrollTrigger of gsap does with `pin: true`.
+  const html = `<!doctype html><style>body{margin:0}div{height:600px}#p{width:100%;background:red;font-size:40px}</style><div></div><div style="height:1700px"><div id=p>words <b id=n>0</b></div></div><div></div>
+    <script>const place = () => { const into = Math.max(0, Math.min(1100, scrollY - 600)); n.textContent = into; n.style.marginLeft = into / 5 + 'px';
+      p.style.cssText = scrollY >= 600 && scrollY < 1700 ? 'position:fixed;top:0' : 'transform:translateY(' + into + 'px)' }; addEventListener('scroll', place); place()</script>`;
+  const { content } = await take(browser, html, { full_page: true });
+  expect(await blotOf(content, RED)).toMatchObject({ top: 600, height: 1_700 });
+});
+
 it('panels that move through a pinned box are missing on paper, which is reported', async () => {
   const { diagnostics, lacksContent } = await take(browser, PANELS, { format: 'pdf', pdf: { paper: 'a4' } });
   expect(diagnostics.truncated).toBe(true);
