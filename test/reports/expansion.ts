@@ -72,6 +72,13 @@ export const EXPANSION: Record<string, Report> = {
       await hasBox(rendering, FOOTER, { top: rendering.height - 56, height: 56 });
     },
   },
+  'bricks at absolute places in a scroller stay there when it grows': {
+    source: 'https://github.com/jaredLunde/masonic/issues/167',
+    page: `<!doctype html><style>html,body{margin:0;height:100%}main{height:100%;overflow:auto}#wall{position:relative;height:${CONTENT}px}i{position:absolute;top:1000px;height:30px;width:100px;${paint(ITEM)}}</style>
+      <main><div id=wall><i></i></div></main>`,
+    request: FULL_PAGE,
+    right: async (rendering) => await hasBox(rendering, ITEM, { top: 1_000, height: 30 }),
+  },
   'a header that is a part of the height of a grid does not grow with the content that scrolls': {
     source: 'https://github.com/puppeteer/puppeteer/issues/746',
     page: `<!doctype html><style>body{margin:0}#app{display:grid;height:100vh;grid-template:10% 1fr 40px / 150px 1fr;transition:all 1s}header,footer{grid-column:1/3;${paint(HEADER)}}footer{${paint(FOOTER)}}

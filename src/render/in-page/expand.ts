@@ -1,5 +1,5 @@
 import { StyleLog } from './change-log.js';
-import { ancestry, eachElement, force, isInside, styleOf } from './dom.js';
+import { ancestry, eachElement, flatTreeParent, force, isInside, styleOf } from './dom.js';
 
 /**
  * Gives an inner scroller, and each box around it, the height of its content. All other boxes keep their size and position,
@@ -203,13 +203,15 @@ function holdPlaces(before: Before, isOver: () => boolean): boolean {
   return moved.length > 0;
 }
 
-/** Moves boxes below the scroller that are placed relative to the view, such as a bar at its bottom edge. */
+/** Moves boxes below the scroller that are placed relative to the view, such as a bar at its bottom edge, and not to the content. */
 function lowerRest({ scroller, boxes }: Before): void {
   const { bottom = 0 } = boxes.get(scroller) ?? {};
   const growth = scroller.getBoundingClientRect().bottom - bottom;
   for (const [element, { top }] of boxes) {
-    const isRest = top >= bottom - SAME_MAX_PX && getComputedStyle(element).position === 'absolute';
-    if (isRest && isSame(element.getBoundingClientRect().top, top)) moveUp(element, -growth);
+    if (top < bottom - SAME_MAX_PX || getComputedStyle(element).position !== 'absolute') continue;
+    const container = element instanceof HTMLElement ? element.offsetParent : flatTreeParent(element);
+    const isContent = container !== null && isInside(container, scroller);
+    if (!isContent && isSame(element.getBoundingClientRect().top, top)) moveUp(element, -growth);
   }
 }
 
