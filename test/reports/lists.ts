@@ -37,25 +37,27 @@ const showsAll = (around: number) => async (rendering: Rendering) => {
 };
 
 /** Draws rows into `list` with TanStack Virtual; `given` names what scrolls, and `onChange` is called when the rows change. */
-function tanstack(given: string, scrolled: string, onChange = 'draw'): string {
+function tanstack(given: string, scrolled: string, { onChange = 'draw', estimate = ROW_PX } = {}): string {
   return `<script>process = { env: { NODE_ENV: 'production' } }</script>
     <script type=module>import { Virtualizer, observeWindowOffset, observeWindowRect, windowScroll, observeElementOffset, observeElementRect, elementScroll } from '/npm/@tanstack/virtual-core/dist/esm/index.js';
       ${COLOR};
-      const virtual = new Virtualizer({ count: ${ROWS}, estimateSize: () => ${ROW_PX}, overscan: 1, getScrollElement: () => ${scrolled}, ${given}, onChange: ${onChange} });
+      const virtual = new Virtualizer({ count: ${ROWS}, estimateSize: () => ${estimate}, overscan: 1, getScrollElement: () => ${scrolled}, ${given}, onChange: ${onChange} });
       function draw() {
         list.style.height = virtual.getTotalSize() + 'px';
         list.replaceChildren(...virtual.getVirtualItems().map(({ index, start }) => {
           const row = document.createElement('div');
+          row.dataset.index = index;
           row.style.cssText = 'position:absolute;left:0;right:0;height:${ROW_PX}px;background:' + color(index) + ';transform:translateY(' + (start - virtual.options.scrollMargin) + 'px)';
           return row;
         }));
+        if (${estimate} !== ${ROW_PX}) for (const row of [...list.children]) virtual.measureElement(row);
       }
       virtual._didMount(); virtual._willUpdate(); draw();</script>`;
 }
 
-const inDocument = (onChange?: string) =>
+const inDocument = (onChange = 'draw') =>
   `<!doctype html><style>body{margin:0}header,footer{height:60px;background:#eee}</style><header></header><div id=list style="position:relative"></div><footer></footer>
-  ${tanstack('scrollMargin: 60, observeElementRect: observeWindowRect, observeElementOffset: observeWindowOffset, scrollToFn: windowScroll', 'window', onChange)}`;
+  ${tanstack('scrollMargin: 60, observeElementRect: observeWindowRect, observeElementOffset: observeWindowOffset, scrollToFn: windowScroll', 'window', { onChange })}`;
 const IN_DOCUMENT = inDocument();
 
 /** As frameworks do that render in slices: 90 ms of work, 4 ms at a time. */
@@ -70,9 +72,11 @@ const IN_SLICES = inDocument(`() => {
   port2.postMessage(0);
 }`);
 
-const IN_SCROLLER = `<!doctype html><style>html,body{margin:0;height:100%}body{display:flex;flex-direction:column}header,footer{height:60px;flex:none}#box{flex:1;min-height:0;overflow:auto}</style>
+const inScroller = (
+  estimate = ROW_PX,
+) => `<!doctype html><style>html,body{margin:0;height:100%}body{display:flex;flex-direction:column}header,footer{height:60px;flex:none}#box{flex:1;min-height:0;overflow:auto}</style>
   <header></header><div id=box><div id=list style="position:relative"></div></div><footer></footer>
-  ${tanstack('observeElementRect, observeElementOffset, scrollToFn: elementScroll', 'box')}`;
+  ${tanstack('observeElementRect, observeElementOffset, scrollToFn: elementScroll', 'box', { onChange: '() => requestAnimationFrame(draw)', estimate })}`;
 
 /** This version draws no more rows than fit into the height that it is given. */
 const REACT_WINDOW = `<!doctype html><style>html,body{margin:0}footer{height:60px}</style><div id=root></div><footer></footer>
@@ -125,8 +129,14 @@ export const VIRTUALISED_LISTS: Record<string, Report> = {
   },
   'Every row of a virtualized list in an inner scroller is pictured, native too': {
     source: 'https://github.com/mui/mui-x/issues/9933',
-    page: IN_SCROLLER,
+    page: inScroller(),
     request: NATIVE,
+    right: showsAll(120),
+  },
+  'A list that has estimated its rows to be twice as high as they are is as high as its rows': {
+    source: 'https://tanstack.com/virtual/latest/docs/api/virtualizer#estimatesize',
+    page: inScroller(2 * ROW_PX),
+    request: FULL,
     right: showsAll(120),
   },
   'Every row of a list that draws no more than fit into the height it was given is pictured': {

@@ -27,6 +27,8 @@ export function contentOf(scroller: HTMLElement): HTMLElement {
 let isWide = false;
 /** The inline styles before the current expansion. */
 let own = new StyleLog();
+/** Those before each expansion that was not undone, in order. */
+let done: StyleLog[] = [];
 
 /** Sets a property unless it is already set, since a page may observe its elements. */
 export function keep(element: HTMLElement, property: string, value: string): void {
@@ -73,7 +75,26 @@ export function expand(
     growAll(scroller, around);
   lowerRest(before);
   keep(document.documentElement, 'overflow-y', 'visible');
+  done.push(own);
   return true;
+}
+
+/** Undoes all expansions. */
+export function collapse(): void {
+  for (const log of done.toReversed()) log.undo();
+  done = [];
+}
+
+/** The height of an expanded scroller's content in CSS px, as it would be at a former height of the scroller. */
+export function contentHeightAt(scroller: HTMLElement, height: number): number {
+  const style = styleOf(scroller);
+  const { cssText } = style;
+  for (const property of ['height', 'min-height', 'max-height'])
+    force(scroller, property, `${inner(scroller, height)}px`);
+  force(scroller, 'overflow-y', 'hidden');
+  const { scrollHeight } = scroller;
+  style.cssText = cssText;
+  return scrollHeight;
 }
 
 function undo(): false {

@@ -11,7 +11,7 @@ import {
   pageScroller,
 } from './dom.js';
 import { queryTrees } from './dom-cache.js';
-import { contentOf, DRAWN_MAX_PX, expand, keep } from './expand.js';
+import { collapse, contentHeightAt, contentOf, DRAWN_MAX_PX, expand, keep } from './expand.js';
 import { passFrames, sleep } from './frames.js';
 import { flattenTransforms, isDownward, repeatFlattening } from './transformed-content.js';
 
@@ -212,6 +212,21 @@ export function expandAgain(): void {
     expand(scroller, height === undefined ? { wide: isWide } : { height });
   }
   if (isWide) widenTables();
+}
+
+export function hasExpanded(): boolean {
+  return expanded.size > 0;
+}
+
+/** Expands anew what has become shorter: a list has estimated the heights of its rows until it has drawn them all. */
+export function fitToContent(): void {
+  const isShorter = [...expanded].some(
+    ([scroller, height]) =>
+      contentOf(scroller) === scroller && contentHeightAt(scroller, height) < scroller.scrollHeight - 1,
+  );
+  if (!isShorter) return;
+  collapse();
+  expandAgain();
 }
 
 /** The scrollers that were expanded, with their former heights, and whether the page was locked before. */

@@ -74,7 +74,12 @@ export async function scrollThrough(
   const page = boundedPage(timed.session, limits.deadline + LAST_STEP_MS);
   const first = boundedPage(timed.session, limits.respondsBy ?? limits.deadline);
   const expanding = { wide: options.fullWidth, reportsSize: timed.reportsSize };
+  const since = performance.now();
   const cut = await first.call('scrollers.expandAll', expanding);
+  if (await first.call('scrollers.hasExpanded')) {
+    await waitForReaction(timed, since);
+    await page.call('scrollers.fitToContent');
+  }
   const lacksContent = await expandFrames(timed, page, expanding);
   const start = { ...(await first.call('scroll.measure')), wholeHeight: await first.call('scroll.wholeHeight') };
   const isStill = options.fullPageScrollDelay === null && (await page.call('scroll.isStill'));
