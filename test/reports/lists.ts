@@ -139,6 +139,12 @@ export const VIRTUALISED_LISTS: Record<string, Report> = {
     request: FULL,
     right: showsAll(120),
   },
+  'A list that has estimated its rows to be a little lower than they are shows the last ones': {
+    source: 'https://github.com/Akryum/vue-virtual-scroller#dynamicscroller',
+    page: inScroller(ROW_PX - 2),
+    request: FULL,
+    right: showsAll(120),
+  },
   'Every row of a list that draws no more than fit into the height it was given is pictured': {
     source: 'https://github.com/bvaughn/react-window/issues/658',
     page: REACT_WINDOW,

@@ -218,15 +218,21 @@ export function hasExpanded(): boolean {
   return expanded.size > 0;
 }
 
-/** Expands anew what has become shorter: a list has estimated the heights of its rows until it has drawn them all. */
-export function fitToContent(): void {
-  const isShorter = [...expanded].some(
+/**
+ * Expands anew what has another height by now: a list has estimated the heights of its rows until it has drawn them.
+ * @returns whether anything has
+ */
+export function fitToContent(): boolean {
+  const hasChanged = [...expanded].some(
     ([scroller, height]) =>
-      contentOf(scroller) === scroller && contentHeightAt(scroller, height) < scroller.scrollHeight - 1,
+      contentOf(scroller) === scroller &&
+      scroller.clientHeight < DRAWN_MAX_PX &&
+      Math.abs(contentHeightAt(scroller, height) - scroller.clientHeight) > 1,
   );
-  if (!isShorter) return;
+  if (!hasChanged) return false;
   collapse();
   expandAgain();
+  return true;
 }
 
 /** The scrollers that were expanded, with their former heights, and whether the page was locked before. */

@@ -46,6 +46,8 @@ export const SHOWN_MS = 1_000;
 const STOP_MAX_MS = 2_000;
 /** The longest wait for content loaded by a scroll, unless `full_page_scroll_delay` is set, in ms. */
 const LOAD_WAIT_MS = 400;
+/** How often a list whose rows have other heights than it has estimated is expanded again. */
+const FIT_ROUNDS = 3;
 /** The wait at the end of the page for content that extends it, in ms. */
 export const END_WAIT_MS = 800;
 /** The longest that a scroll takes which began before the time limit, and the return to the top, on a busy machine, in ms. */
@@ -76,9 +78,10 @@ export async function scrollThrough(
   const expanding = { wide: options.fullWidth, reportsSize: timed.reportsSize };
   const since = performance.now();
   const cut = await first.call('scrollers.expandAll', expanding);
-  if (await first.call('scrollers.hasExpanded')) {
+  let fits = !(await first.call('scrollers.hasExpanded'));
+  for (let round = 0; round < FIT_ROUNDS && !fits; round++) {
     await waitForReaction(timed, since);
-    await page.call('scrollers.fitToContent');
+    fits = !(await page.call('scrollers.fitToContent'));
   }
   const lacksContent = await expandFrames(timed, page, expanding);
   const start = { ...(await first.call('scroll.measure')), wholeHeight: await first.call('scroll.wholeHeight') };
