@@ -39,6 +39,16 @@ export const SCROLL_ANIMATIONS: Record<string, Report> = {
       expect(await blotOf(content, BLOCK)).toMatchObject({ top: 40, height: 50, pixels: 50 * 800 });
     },
   },
+  'cards that GSAP fades in one after the other, and out again, are all opaque': {
+    source: 'https://gsap.com/docs/v3/Plugins/ScrollTrigger/static.batch()/',
+    page: `<!doctype html><style>body{margin:0}b{float:left;width:30%;margin:10px;height:180px;background:rgb(${BLOCK})}</style>${'<b></b>'.repeat(24)}
+      <script src=/npm/gsap/dist/gsap.min.js></script><script src=/npm/gsap/dist/ScrollTrigger.min.js></script>
+      <script>gsap.registerPlugin(ScrollTrigger); gsap.set('b', { opacity: 0 });
+      const fadeIn = (batch) => gsap.to(batch, { opacity: 1, stagger: .15, overwrite: true }), hide = (batch) => gsap.set(batch, { opacity: 0, overwrite: true });
+      ScrollTrigger.batch('b', { onEnter: fadeIn, onLeave: hide, onEnterBack: fadeIn, onLeaveBack: hide })</script>`,
+    request: FULL_PAGE,
+    right: async ({ content }) => expect(await blotOf(content, BLOCK)).toMatchObject({ pixels: 24 * 240 * 180 }),
+  },
   'a PDF shows each block as in the middle of the view, and the progress of the page as at its top': {
     source: 'https://github.com/w3c/csswg-drafts/issues/8226',
     page: `<!doctype html>${COLUMN}<style>@keyframes in{from{background:rgb(255,0,0)}}section{animation:in linear both;animation-timeline:view();animation-range:entry}

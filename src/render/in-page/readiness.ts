@@ -44,11 +44,14 @@ const NUMBER_MAX_CHARS = 24;
  */
 const PLACES = ['cx', 'cy', 'x1', 'y1', 'x2', 'y2'];
 
+/** Properties of inline styles. */
+const SHARES = [/(?:^|[\s;])width:\s*([\d.]+%)/, /(?:^|[\s;])opacity:\s*([\d.]+)/];
+
 const changes = new WeakMap<Node, number>();
 let watching = false;
 let hasCounted = false;
 
-/** Observes numbers that count up, bars that fill and SVG parts that scripts move without an animation. Repeated calls do nothing. */
+/** Observes numbers that count up, bars that fill, parts that fade and SVG parts that scripts move without an animation. Repeated calls do nothing. */
 function watch(): void {
   if (watching) return;
   watching = true;
@@ -89,9 +92,10 @@ function isNumber({ target, removedNodes: removed, addedNodes: added }: Mutation
 function isMoved({ target, attributeName, oldValue }: MutationRecord): boolean {
   const value = Element.prototype.getAttribute.call(target, attributeName ?? '');
   if (attributeName !== 'style') return value !== oldValue;
-  const width = /(?:^|[\s;])width:\s*([\d.]+%)/;
-  const now = width.exec(value ?? '')?.[1];
-  return now !== undefined && now !== width.exec(oldValue ?? '')?.[1];
+  return SHARES.some((share) => {
+    const now = share.exec(value ?? '')?.[1];
+    return now !== undefined && now !== share.exec(oldValue ?? '')?.[1];
+  });
 }
 
 /** The fonts of this document, and of those in frames of the same origin, that are still loading. */

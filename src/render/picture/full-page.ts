@@ -48,6 +48,8 @@ const STOP_MAX_MS = 2_000;
 const LOAD_WAIT_MS = 400;
 /** How often a list whose rows have other heights than it has estimated is expanded again. */
 const FIT_ROUNDS = 3;
+/** The page's time for numbers and fading parts at a stop, in ms. A page that needs more at one stop gets none at the others. */
+const FADING_MAX_MS = 1_500;
 /** The wait at the end of the page for content that extends it, in ms. */
 export const END_WAIT_MS = 800;
 /** The longest that a scroll takes which began before the time limit, and the return to the top, on a busy machine, in ms. */
@@ -85,16 +87,17 @@ export async function scrollThrough(
   }
   const lacksContent = await expandFrames(timed, page, expanding);
   const start = { ...(await first.call('scroll.measure')), wholeHeight: await first.call('scroll.wholeHeight') };
+  const fading = { isEndless: false };
   const isStill = options.fullPageScrollDelay === null && (await page.call('scroll.isStill'));
   const { steps, seen, isLate } = isStill
     ? { steps: 0, seen: start.pageHeight, isLate: false }
-    : await scrollDown(timed, page, { options, start, deadline: limits.deadline });
+    : await scrollDown(timed, page, { options, start, fading, deadline: limits.deadline });
   const inTime = () => boundedPage(timed.session, Math.max(limits.deadline, monotonicNow()) + LAST_STEP_MS);
   if (steps > 0) {
     const back = inTime();
     for (const to of await back.call('looks.unseenAt'))
-      if (monotonicNow() < limits.deadline) await stepTo(timed, page, { to, options });
-    await stepTo(timed, back, { to: 0, options });
+      if (monotonicNow() < limits.deadline) await stepTo(timed, page, { to, options, fading });
+    await stepTo(timed, back, { to: 0, options, fading });
   }
   // A page that never becomes idle is not waited for again.
   if (steps > 0 || start.pageHeight > start.viewHeight + 1) await limits.waitForIdle();
@@ -185,16 +188,30 @@ export async function keepMissing(timed: TimedPage, page: BoundedPage, deadline:
   await page.call('looks.keepMissing');
 }
 
+/** Whether numbers or parts of the page change without an end. */
+interface Fading {
+  isEndless: boolean;
+}
+
+/** Lets the page's time pass while scripts fade parts in, or count, as those that start one after the other. */
+async function waitForFading(timed: TimedPage, page: BoundedPage, fading: Fading): Promise<void> {
+  for (let ms = 0; !fading.isEndless && (await page.call('readiness.isCounting')); ms += STOP_MS) {
+    fading.isEndless = ms >= FADING_MAX_MS;
+    await advanceTime(timed, STOP_MS, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });
+  }
+}
+
 interface ScrollPlan extends Pick<ScrollOptions, 'deadline'> {
   options: CaptureOptions;
   start: PageExtent & { wholeHeight: number };
+  fading: Fading;
 }
 
 /**
  * Scrolls to the end of the page, or as far as the limits allow.
  * @returns the lowest position that has been in view, in CSS px, and whether the time ended before the page
  */
-async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start, deadline }: ScrollPlan) {
+async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start, fading, deadline }: ScrollPlan) {
   // Half a view, since some parts are shown only while they are well inside the view, or wholly in it.
   const step = options.fullPageScrollBy ?? start.viewHeight / 2;
   let since = performance.now();
@@ -216,7 +233,7 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
       if (grown <= pageHeight + 1) return { steps, seen: reached, isLate: false };
     }
     since = performance.now();
-    await stepTo(timed, page, { to: at.top < 0 ? scrollY - step : scrollY + step, options });
+    await stepTo(timed, page, { to: at.top < 0 ? scrollY - step : scrollY + step, options, fading });
     at = await page.call('scroll.measure');
     steps++;
     stuck = Math.abs(at.scrollY) <= Math.abs(scrollY) && at.pageHeight <= pageHeight ? stuck + 1 : 0;
@@ -226,12 +243,14 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
 async function stepTo(
   timed: TimedPage,
   page: BoundedPage,
-  { to, options }: { to: number; options: CaptureOptions },
+  { to, options, fading }: { to: number; options: CaptureOptions; fading: Fading },
 ): Promise<void> {
   const since = performance.now();
   await page.call('scroll.step', { to });
-  if (options.fullPageScrollDelay === null) await waitForReaction(timed, since);
-  else await advanceTime(timed, options.fullPageScrollDelay, { realMs: options.fullPageScrollDelay, holds: false });
+  if (options.fullPageScrollDelay === null) {
+    await waitForReaction(timed, since);
+    await waitForFading(timed, page, fading);
+  } else await advanceTime(timed, options.fullPageScrollDelay, { realMs: options.fullPageScrollDelay, holds: false });
 }
 
 /**
@@ -252,14 +271,14 @@ async function scrollAcross(timed: TimedPage, page: BoundedPage, deadline: numbe
 }
 
 /** The maximum height to capture, in CSS px, of a page of this height. */
-function heightLimit(pageHeight: number, { start, options }: Omit<ScrollPlan, 'deadline'>): number {
+function heightLimit(pageHeight: number, { start, options }: Pick<ScrollPlan, 'start' | 'options'>): number {
   const endless = pageHeight > FULL_PAGE_MAX_HEIGHT_PX && pageHeight > ENDLESS_GROWTH * start.wholeHeight;
   const maxHeight = endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX;
   return Math.min(maxHeight, options.maxHeight ?? maxHeight);
 }
 
 /** The same, but no more than a picture in the format can show, so that content below that is not loaded in vain. */
-function pictureLimit(pageHeight: number, { start, options }: Omit<ScrollPlan, 'deadline'>): number {
+function pictureLimit(pageHeight: number, { start, options }: Pick<ScrollPlan, 'start' | 'options'>): number {
   const limit = heightLimit(pageHeight, { start, options });
   const { left, right } = pageColumns(start);
   const width = options.fullWidth ? right - left : start.viewWidth;
@@ -342,6 +361,7 @@ async function showAt(
   await page.call('virtualized.scrollListsTo', top);
   await page.call('scroll.step', { to: top });
   await waitForReaction(task, since, { ms: SHOWN_MS });
+  await waitForFading(task, page, { isEndless: false });
   // A script that throttles its scroll handler starts transitions late, which would be captured half-way.
   await page.call('frames.endMotion');
   await stopPage(session, options);
