@@ -65,7 +65,9 @@ const SIGHTS_MAX = 200_000;
 const OPACITY_SLACK = 0.1;
 /** Filters that make a part illegible, and the opacity that it counts as having. */
 const HIDING_FILTER = /blur\(([4-9]|\d\d)|(opacity|brightness)\(0(\.[0-4]\d*)?\)/;
-const BLURRED = 0.5;
+const BLURRED = 0.3;
+/** The opacity from which a part that is dimmed can still be read, such as the dots of a carousel. */
+const LEGIBLE_MIN = 0.5;
 /** A part of which less is left has been collapsed. */
 const LEFT_MIN = 0.5;
 const REPLACED =
@@ -454,7 +456,8 @@ export function rangesElsewhere(): { ranges: PageRange[]; isAll: boolean } {
     const isStaged = ends.length > 0;
     const staged = Math.min(y, Math.max(...ends, 0) - viewHeight());
     const shows = ({ areas, stage }: MissingPart) => areas.has(one) || (isStaged && stage !== null);
-    isAll &&= beside.every(shows);
+    const isLegible = ({ element }: MissingPart) => (one.sights.get(element)?.opacity ?? 0) >= LEGIBLE_MIN;
+    isAll &&= beside.every((part) => shows(part) || isLegible(part));
     // The rows of a part above or below the view are captured as it is in the nearest one.
     let end = isStaged
       ? y + viewHeight()

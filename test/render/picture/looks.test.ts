@@ -63,8 +63,8 @@ it('a carousel that turns by itself shows one quote as a whole, and lacks nothin
   const colors = ['255,0,0', '0,0,255', '0,128,0'];
   const quote = (rgb: string, at: number) =>
     `<p style="position:absolute;inset:${60 + at * 40}px 50px 20px;margin:0;background:rgb(${rgb})">Quote</p>`;
-  const html = `<!doctype html><style>body{margin:0;height:1600px}#all{position:absolute;top:300px;left:50px;width:500px;height:300px;background:#eee}</style><div id=all>${colors.map(quote).join('')}</div>
-    <script>let turns = 0; const turn = () => { for (const [at, one] of [...all.children].entries()) one.hidden = at !== turns % 3; turns++ }; turn(); addEventListener('scroll', turn)</script>`;
+  const html = `<!doctype html><style>body{margin:0;height:1600px}#all{position:absolute;top:300px;left:50px;width:500px;height:300px;background:#eee}#dots{position:absolute;top:620px;left:100px}#dots i{display:inline-block;width:20px;height:4px;margin:5px;background:#000;opacity:.5}</style><div id=all>${colors.map(quote).join('')}</div><div id=dots>${'<i></i>'.repeat(9)}</div>
+    <script>let turns = 0; const turn = () => { for (const [at, one] of [...all.children].entries()) one.hidden = at !== turns % 3; for (const [at, one] of [...dots.children].entries()) one.style.opacity = at === turns % 9 ? 1 : .5; turns++ }; turn(); addEventListener('scroll', turn)</script>`;
   const view = { viewport: { width: 600, height: 600, deviceScaleFactor: 1 } };
   const { content, diagnostics, lacksContent } = await take(browser, html, { ...view, full_page: true });
   const blots = await Promise.all(
