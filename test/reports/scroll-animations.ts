@@ -11,6 +11,12 @@ const BLOCKS = 8;
 const COLUMN = `<style>body{margin:0}section{height:200px;margin:0 0 100px;background:rgb(${BLOCK})}</style>${'<section></section>'.repeat(BLOCKS)}`;
 const ALL_OPAQUE = { top: 0, height: (BLOCKS - 1) * 300 + 200, pixels: BLOCKS * 200 * 800 };
 
+/** Sections of 300 px, 700 px apart, as jarallax makes them. */
+const WINDOWS = `<!doctype html><style>body{margin:0}section{position:relative;height:300px;margin-bottom:700px}section div{position:absolute;inset:0;clip-path:polygon(0 0,100% 0,100% 100%,0 100%)}
+  i{position:fixed;top:0;left:0;width:100%;height:400px;background:rgb(${BLOCK})}</style>${'<section><div><i></i></div></section>'.repeat(4)}
+  <script>const move = () => { for (const one of document.querySelectorAll('i')) one.style.transform = 'translateY(' + one.parentElement.getBoundingClientRect().top * .9 + 'px)'; }
+  addEventListener('scroll', move); move()</script>`;
+
 export const SCROLL_ANIMATIONS: Record<string, Report> = {
   'blocks that fade and rise in as they come into the view are opaque and in place all down the page': {
     source: 'https://github.com/nodetool-ai/nodetool/pull/4339',
@@ -48,6 +54,22 @@ export const SCROLL_ANIMATIONS: Record<string, Report> = {
       ScrollTrigger.batch('b', { onEnter: fadeIn, onLeave: hide, onEnterBack: fadeIn, onLeaveBack: hide })</script>`,
     request: FULL_PAGE,
     right: async ({ content }) => expect(await blotOf(content, BLOCK)).toMatchObject({ pixels: 24 * 240 * 180 }),
+  },
+  'drawings that are fixed to the view, and seen through boxes that clip them, fill their boxes all down the page': {
+    source: 'https://github.com/nk-o/jarallax/issues/25',
+    page: WINDOWS,
+    request: FULL_PAGE,
+    right: async ({ content }) =>
+      expect(await blotOf(content, BLOCK)).toMatchObject({ top: 0, height: 3_300, pixels: 4 * 300 * 800 }),
+  },
+  'such drawings fill their boxes on paper': {
+    source: 'https://github.com/nk-o/jarallax/issues/25',
+    page: WINDOWS,
+    request: { format: 'pdf', pdf: { paper: { width: '800px', height: '4000px' }, margin: '0px' } },
+    async right({ content }) {
+      const boxes = (await printedBoxes(content)).filter(({ color }) => color === `rgb(${BLOCK})`);
+      expect(boxes).toMatchObject([0, 1_000, 2_000, 3_000].map((top) => ({ top, height: 300 })));
+    },
   },
   'a PDF shows each block as in the middle of the view, and the progress of the page as at its top': {
     source: 'https://github.com/w3c/csswg-drafts/issues/8226',

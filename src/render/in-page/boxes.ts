@@ -85,6 +85,16 @@ export function isInFixed(element: Element): boolean {
   return ancestry(element).some((at) => getComputedStyle(at).position === 'fixed');
 }
 
+/** The box in the flow that clips a fixed element, which is seen through it as through a window; null if there is none. */
+export function windowOf(fixed: Element): Element | null {
+  for (const at of ancestry(fixed).slice(1)) {
+    const style = getComputedStyle(at);
+    if (style.position === 'fixed' || isClippedAway(style)) return null;
+    if (style.clipPath !== 'none' || (style.position === 'absolute' && style.clip !== 'auto')) return at;
+  }
+  return null;
+}
+
 export function boxOf(target: Element): ElementBox {
   const own = target.getBoundingClientRect();
   const parts = isEmpty(own) ? partsOf(target) : [];

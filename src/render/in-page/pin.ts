@@ -1,4 +1,13 @@
-import { containsFixed, type ElementBox, fixedContainer, isInFixed, isScrolledByPage, TOP_LAYER } from './boxes.js';
+import {
+  containsFixed,
+  type ElementBox,
+  fixedContainer,
+  isInFixed,
+  isScrolledByPage,
+  onPage,
+  TOP_LAYER,
+  windowOf,
+} from './boxes.js';
 import { notePositions } from './change-log.js';
 import {
   adopt,
@@ -62,6 +71,8 @@ const ROLES_MAX = 200;
 const COVERS_MIN = 0.95;
 
 const rolesOf = new Map<HTMLElement, Role>();
+/** Boxes in the flow through which fixed elements are seen, each at its own scroll position. */
+const windows = new Set<Element>();
 /** Hidden elements, each with the opacity of its own style. */
 const hidden = new Map<HTMLElement, string>();
 /** The original insets and height, in CSS px, of each element that was moved down. */
@@ -243,12 +254,17 @@ function translated(computed: string, { x, y }: { x: number; y: number }): strin
 
 /** Forgets the roles, and what their style sheets do. Changed inline styles are restored by the caller. */
 export function unpin(): void {
-  for (const known of [rolesOf, hidden, insets, held, unstuck]) known.clear();
+  for (const known of [rolesOf, windows, hidden, insets, held, unstuck]) known.clear();
   for (const sheet of [backdrops, pseudos?.sheet, holder]) sheet?.replaceSync('');
   backdrops = null;
   pseudos = null;
   holder = null;
   origin = null;
+}
+
+/** The boxes through which fixed elements are seen, in CSS px of the page. */
+export function windowBoxes(): ElementBox[] {
+  return [...windows].map((one) => onPage(one.getBoundingClientRect()));
 }
 
 /** The pinned elements and their roles, for debugging; at most 200. */
@@ -301,6 +317,11 @@ function roleOf(element: HTMLElement, style: CSSStyleDeclaration, { keep }: Pinn
   const container = fixedContainer(element);
   const box = element.getBoundingClientRect();
   if (container !== null && !isApartFrom(container, box)) return 'in-flow';
+  const window = container === null ? windowOf(element) : null;
+  if (window !== null) {
+    windows.add(window);
+    return 'in-flow';
+  }
   if (isKept) return 'kept';
   if (keep === 'view') return 'top';
   if (isBackdrop(element, style, box)) return 'backdrop';

@@ -1,3 +1,4 @@
+import { fixedContainer, windowOf } from './boxes.js';
 import { StyleLog } from './change-log.js';
 import {
   adopt,
@@ -141,6 +142,28 @@ export function fixPageHeight(height: number): void {
     'max-height': size,
   };
   forceAll(box, rules);
+}
+
+/** Puts what is fixed to the view, and seen through a box of the page, into that box: paper has no view. */
+export function fillWindows(): void {
+  const found: [fixed: HTMLElement, window: HTMLElement][] = [];
+  eachElement(ELEMENTS_MAX, (element) => {
+    if (element.style === undefined || getComputedStyle(element).position !== 'fixed') return;
+    const window = fixedContainer(element) === null ? windowOf(element) : null;
+    if (window instanceof HTMLElement) found.push([element, window]);
+  });
+  for (const [fixed, window] of found) {
+    for (const element of [fixed, window]) own.note(styleOf(element));
+    if (getComputedStyle(window).position === 'static') force(window, 'position', 'relative');
+    forceAll(fixed, {
+      position: 'absolute',
+      inset: '0',
+      margin: '0',
+      width: '100%',
+      height: '100%',
+      transform: 'none',
+    });
+  }
 }
 
 /** Print would repeat pinned elements on every sheet, so they are moved to their position at the page's top or end. */

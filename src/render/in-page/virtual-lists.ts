@@ -1,6 +1,7 @@
-import { flatTreeChildren, textBox } from './dom.js';
+import { flatTreeChildren, pageScroller, textBox, viewHeight } from './dom.js';
 import { contentOf, inner, keep } from './expand.js';
 import { isIncomplete, LOOKS_MAX, type PageRange, rangesElsewhere, showsSomething } from './looks.js';
+import { windowBoxes } from './pin.js';
 import { expansions } from './scrollers.js';
 
 /**
@@ -12,7 +13,8 @@ export function missingRanges(): { pageRanges: PageRange[]; isAll: boolean } {
   const parts = emptyParts();
   const { ranges, isAll } = rangesElsewhere();
   const apart = ranges.filter(({ top, bottom }) => parts.every((part) => bottom <= part.top || top >= part.bottom));
-  const all = [...apart, ...parts].sort((a, b) => a.top - b.top);
+  const known = [...apart, ...parts];
+  const all = [...known, ...windowParts(known)].sort((a, b) => a.top - b.top);
   const isCut = all.length > LOOKS_MAX || (all.length > 0 && isIncomplete());
   return { pageRanges: all.slice(0, LOOKS_MAX), isAll: isAll && !isCut };
 }
@@ -20,6 +22,34 @@ export function missingRanges(): { pageRanges: PageRange[]; isAll: boolean } {
 /** Whether a list is empty where it would have to be scrolled to. */
 export function hasEmptyParts(): boolean {
   return emptyParts().length > 0;
+}
+
+/** The parts of the page below the view in which fixed elements are seen through boxes, without those ranges. */
+function windowParts(known: readonly PageRange[]): PageRange[] {
+  const view = viewHeight();
+  const last = Math.max(0, pageScroller().scrollHeight - view);
+  const parts: PageRange[] = [];
+  for (const box of windowBoxes().sort((a, b) => a.top - b.top)) {
+    const top = Math.max(Math.floor(box.top), parts.at(-1)?.bottom ?? 0);
+    const bottom = Math.ceil(box.bottom);
+    if (bottom <= view || bottom <= top || box.right - box.left < 1) continue;
+    parts.push(...inSteps({ top, bottom }, Math.min(view, (bottom - top) / STEP_SHARE)));
+  }
+  return parts
+    .flatMap((part) => without(part, known))
+    .map(({ top, bottom }) => ({ top, bottom, at: Math.max(0, Math.min(last, (top + bottom - view) / 2)) }));
+}
+
+function without(part: PageRange, known: readonly PageRange[]): PageRange[] {
+  let rest = [part];
+  for (const { top, bottom } of known)
+    rest = rest.flatMap((one) =>
+      [
+        { ...one, bottom: Math.min(one.bottom, top) },
+        { ...one, top: Math.max(one.top, bottom) },
+      ].filter((piece) => piece.bottom > piece.top),
+    );
+  return rest;
 }
 
 /*

@@ -41,6 +41,7 @@ export async function takePdf(task: PictureTask, scroll: ScrollReport): Promise<
   await setDensity(page, view);
   await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: 'screen' }));
   await page.call('print.overridePageRules');
+  await page.call('print.fillWindows');
   await page.call('scrollers.expandAgain');
   await showPictures(task, view, { backgrounds: true });
   const { pageHeight } = await page.call('scroll.measure');
@@ -249,6 +250,7 @@ export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<P
   const leftMs = deadline - monotonicNow();
   await setDensity(page, task.options.view);
   const lacks = await lacksOnPaper(page);
+  await page.call('print.fillWindows');
   const { pageHeight } = await page.call('scroll.measure');
   const sheet = sheetOf(pdf, await page.call('print.ownPage'));
   const fit = pdf.fitWidth ? await fitWidth(task, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
