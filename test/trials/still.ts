@@ -52,7 +52,7 @@ export async function run(options: {
 }): Promise<TrialResult> {
   const { times = 100, loops = 4, only = '', pages, libs } = options;
   await using site = await startSite({ host: '127.0.0.2' });
-  await using rig = await openRig();
+  await using rig = await openRig({ framesOnDemand: true });
   for (const [nth, page] of INVENTED_PAGES.entries())
     site.route(`/invented/${nth}`, (_, response) => html(response, page.html));
   const wanted = FIDELITY_PAGES.filter(({ name }) => name.includes(only));
@@ -86,10 +86,12 @@ export async function run(options: {
   return { figures: { ...figures, ...endings.figures }, problems: [...problems, ...endings.problems] };
 }
 
+/** A hash of the pixels, and whether the picture was cut because the page took too long to be scrolled through. */
 async function pictured(rig: CaptureRig, url: string, wish: Record<string, unknown>): Promise<string> {
-  const { content } = await rig.capture(url, { timeout: TIMEOUT_MS, ...wish });
+  const { content, diagnostics } = await rig.capture(url, { timeout: TIMEOUT_MS, ...wish });
   const { data, info } = await sharp(content).raw().toBuffer({ resolveWithObject: true });
-  return createHash('sha256').update(`${info.width} ${info.height} `).update(data).digest('hex').slice(0, 8);
+  const hash = createHash('sha256').update(`${info.width} ${info.height} `).update(data).digest('hex').slice(0, 8);
+  return diagnostics.stoppedReason === 'time_limit' ? `${hash} (cut at ${info.height} px: time limit)` : hash;
 }
 
 async function judgeEndings(dir: string, libs: string | undefined): Promise<TrialResult> {
