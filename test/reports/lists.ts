@@ -145,6 +145,15 @@ export const VIRTUALISED_LISTS: Record<string, Report> = {
     request: FULL,
     right: showsAll(120),
   },
+  'A list whose rows are higher on paper is printed to its last row': {
+    source: 'https://github.com/Akryum/vue-virtual-scroller#dynamicscroller',
+    page: `${inScroller(2 * ROW_PX)}<style>@media print{#list div{height:60px!important}}</style>`,
+    request: { format: 'pdf', pdf: { paper: { width: '320px', height: '4000px' }, margin: '0px' }, viewport: VIEW },
+    right: async ({ content }) => {
+      const rows = (await printedBoxes(content)).filter(({ height }) => height === 60);
+      expect(rows.filter(({ color }) => color.endsWith('50)'))).toHaveLength(ROWS);
+    },
+  },
   'Every row of a list that draws no more than fit into the height it was given is pictured': {
     source: 'https://github.com/bvaughn/react-window/issues/658',
     page: REACT_WINDOW,

@@ -47,7 +47,7 @@ const STOP_MAX_MS = 2_000;
 /** The longest wait for content loaded by a scroll, unless `full_page_scroll_delay` is set, in ms. */
 const LOAD_WAIT_MS = 400;
 /** How often a list whose rows have other heights than it has estimated is expanded again. */
-const FIT_ROUNDS = 3;
+const FIT_ROUNDS = 8;
 /** The page's time for numbers and fading parts at a stop, in ms. A page that needs more at one stop gets none at the others. */
 const FADING_MAX_MS = 1_500;
 /** The wait at the end of the page for content that extends it, in ms. */
@@ -80,11 +80,7 @@ export async function scrollThrough(
   const expanding = { wide: options.fullWidth, reportsSize: timed.reportsSize };
   const since = performance.now();
   const cut = await first.call('scrollers.expandAll', expanding);
-  let fits = !(await first.call('scrollers.hasExpanded'));
-  for (let round = 0; round < FIT_ROUNDS && !fits; round++) {
-    await waitForReaction(timed, since);
-    fits = !(await page.call('scrollers.fitToContent'));
-  }
+  if (await first.call('scrollers.hasExpanded')) await fitScrollers(timed, page, since);
   const lacksContent = await expandFrames(timed, page, expanding);
   const start = { ...(await first.call('scroll.measure')), wholeHeight: await first.call('scroll.wholeHeight') };
   const fading = { isEndless: false };
@@ -109,6 +105,18 @@ export async function scrollThrough(
   // A scroller that has grown since, while the document was scrolled, was not cut off.
   const hasGrown = pageHeight > start.pageHeight + 1;
   return { captureHeight: pageHeight, stoppedReason: (hasGrown ? null : cut) ?? 'end_of_page', steps, lacksContent };
+}
+
+/**
+ * Gives expanded scrollers the height of their content, until lists that estimate their rows have drawn all of them.
+ * @param since when the page was laid out anew, by `performance.now`
+ */
+export async function fitScrollers(timed: TimedPage, page: BoundedPage, since: number): Promise<void> {
+  // On a busy machine, a list may not have drawn its rows yet.
+  for (let round = 0, unchanged = 0; round < FIT_ROUNDS && unchanged < 2; round++) {
+    await waitForReaction(timed, since);
+    unchanged = (await page.call('scrollers.fitToContent')) ? 0 : unchanged + 1;
+  }
 }
 
 /**

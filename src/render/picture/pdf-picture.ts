@@ -13,7 +13,7 @@ import { encodeStrips, encodingOf, SectionStore, type Strips } from '../encode/e
 import type { PageBox } from '../in-page/print.js';
 import { advanceTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../page-session.js';
-import { arrangeFullPage, capturedHeight, keepMissing, type ScrollReport } from './full-page.js';
+import { arrangeFullPage, capturedHeight, fitScrollers, keepMissing, type ScrollReport } from './full-page.js';
 import { pagesAlike, printedPages, rangesOf } from './page-headers.js';
 import { showPictures } from './paper-pictures.js';
 import { type PrintOptions, printStream } from './print-stream.js';
@@ -210,12 +210,14 @@ export async function prepareToPrint(
     const width = Math.round((sheet.contentWidth * CSS_PX_PER_INCH) / pdf.scale);
     if (isOnPaper(sheet) && width > 0) await setDensity(page, { ...view, width, isMobile: false });
   }
+  const since = performance.now();
   await page.call('print.announce', 'beforeprint');
   await advanceTime(timed, BEFORE_PRINT_MS, {
     realMs: BEFORE_PRINT_MAX_MS,
     sliceMs: BEFORE_PRINT_MS / 2,
     holds: false,
   });
+  if (await page.call('scrollers.hasExpanded')) await fitScrollers(timed, page, since);
   return true;
 }
 
