@@ -11,6 +11,7 @@ import {
   shadowRootOf,
   viewHeight,
 } from './dom.js';
+import { isShowable } from './readiness.js';
 
 /**
  * Records what a person sees while scrolling through a page. Some pages remove or hide parts again outside the view, as virtual lists and
@@ -141,12 +142,11 @@ const redrawn = new Set<Element>();
 async function redraw({ element, place }: MissingPart): Promise<void> {
   const kept = drawings.get(place);
   if (kept === undefined || drawnOn(element) === kept.drawn) return;
-  const image = new Image();
-  image.src = kept.copy.toDataURL();
-  await image.decode();
+  const image = kept.copy.toDataURL();
+  if (!(await isShowable(image))) return;
   const { width, height } = kept.copy;
   Object.assign(element, { width, height });
-  force(element as HTMLCanvasElement, 'content', `url(${image.src})`);
+  force(element as HTMLCanvasElement, 'content', `url(${image})`);
   redrawn.add(element);
 }
 

@@ -18,6 +18,7 @@ import {
   trees,
 } from './dom.js';
 import { queryTrees } from './dom-cache.js';
+import { isShowable } from './readiness.js';
 
 /**
  * Elements that Chromium 156 prints otherwise than it shows them, and the pictures of the view that are printed instead: of canvases whose
@@ -535,9 +536,7 @@ export async function show(index: number, picture: string, density: number): Pro
   const one = wanted[index];
   if (one === undefined) return;
   const { kind, element } = one;
-  const image = new Image();
-  image.src = picture;
-  await image.decode();
+  if (!(await isShowable(picture))) return;
   if (kind === 'canvas') force(element, 'content', `image-set(url(${picture}) ${density}x)`);
   else if (kind === 'drop-shadow' || kind === 'filter') addBeside(one, picture, index);
   else restyle(one, kind === 'mask-composite' ? maskOf(picture) : backgroundOf(picture, one.edges), index);

@@ -140,6 +140,16 @@ async function decoded(image: HTMLImageElement): Promise<void> {
   await image.decode().catch(() => undefined);
 }
 
+/** Decodes an image of ours. False if a policy of the page forbids images at `data:` addresses. */
+export async function isShowable(address: string): Promise<boolean> {
+  const image = new Image();
+  image.src = address;
+  return await image.decode().then(
+    () => true,
+    () => false,
+  );
+}
+
 /** The URLs among these that are backgrounds in view. */
 function backgroundsAmong(urls: string[]): string[] {
   let shown = '';

@@ -51,17 +51,21 @@ it.each([
   expect(diagnostics.truncated).toBe(false);
 });
 
-it.each([
-  ['removed', 'box.replaceChildren()'],
-  ['cleared', 'box.firstChild.width = 300'],
-])('charts that are %s when they leave the view are printed', async (_how, end) => {
-  const html = `<!doctype html><style>body{margin:0}div{height:300px;margin-bottom:500px}</style>${'<div></div>'.repeat(4)}
+const charts = (
+  end: string,
+  policy = '',
+) => `<!doctype html>${policy}<style>body{margin:0}div{height:300px;margin-bottom:500px}</style>${'<div></div>'.repeat(4)}
     <script>document.querySelectorAll('div').forEach((box) => new IntersectionObserver(([{ isIntersecting }]) => {
       if (!isIntersecting) { if (box.firstChild) { box.firstChild.width = 0; ${end} } return; }
       box.replaceChildren(Object.assign(document.createElement('canvas'), { width: 300, height: 300 }));
       const pen = box.firstChild.getContext('2d'); pen.fillStyle = 'red'; pen.fillRect(0, 0, 150, 300);
     }).observe(box))</script>`;
-  const { content, diagnostics } = await print(html, { single_page: true });
+
+it.each([
+  ['removed', 'box.replaceChildren()'],
+  ['cleared', 'box.firstChild.width = 300'],
+])('charts that are %s when they leave the view are printed', async (_how, end) => {
+  const { content, diagnostics } = await print(charts(end), { single_page: true });
   const colorAt = await colorsOf(content);
   for (let at = 0; at < 4; at++)
     expect([100, 200].map((left) => colorAt(left, at * 800 + 150))).toEqual([
@@ -69,6 +73,12 @@ it.each([
       [255, 255, 255],
     ]);
   expect(diagnostics.truncated).toBe(false);
+});
+
+it('a page whose policy forbids our images of its charts is printed without those that it has cleared, which is reported', async () => {
+  const policy = `<meta http-equiv="Content-Security-Policy" content="img-src 'self'">`;
+  const { diagnostics } = await print(charts('box.firstChild.width = 300', policy), { single_page: true });
+  expect(diagnostics.truncated).toBe(true);
 });
 
 it('scripts that prepare a page for print are run', async () => {
