@@ -423,15 +423,16 @@ export async function takeRows(
   const rowOf = (y: number) => Math.round(y * density) - Math.round(top * density);
   let count = 0;
   let shownAt: number | null = null;
-  const isTime = () => count === 0 || monotonicNow() <= lastStart;
+  // The rows at the top are taken however late it is, since a picture ends where the first ones are missing.
+  const isTime = (y: number) => y === top || monotonicNow() <= lastStart;
   let whole = true;
   for (const { from, to, at } of stretchesOf(region, apart)) {
-    if (at !== shownAt && isTime()) {
+    if (at !== shownAt && isTime(from)) {
       await apart?.showAt(at ?? apart.home);
       shownAt = at;
     }
     let y = from;
-    while (y < to - ROUNDING && isTime()) {
+    while (y < to - ROUNDING && isTime(y)) {
       const band = await takeBand(task, region, { from: y, to, mostPixels });
       store.add(band.png, { top: rowOf(y), count: rowOf(band.end) - rowOf(y) });
       count++;

@@ -46,6 +46,17 @@ it.each([
   expect(lacksContent ?? false).toBe(false);
 });
 
+it('a clip that begins in a hidden block begins with that block, however late it is', async () => {
+  const html = `${toggled(whileInView('{}'), 640)}<div style="height:9000px"></div>`;
+  const clip = { x: 0, y: 1_000, width: 1_280, height: 12_000 };
+  const view = { viewport: { width: 1_280, height: 720, deviceScaleFactor: 3 } };
+  // The time that the encoding of so many pixels is expected to take exceeds this.
+  const { content, diagnostics } = await take(browser, html, { ...view, clip }, { pictureMs: 3_900 });
+  const [first = 0] = await redBlocks(content);
+  expect(first).toBeGreaterThan(0);
+  expect(diagnostics).toMatchObject({ stoppedReason: 'time_limit', truncated: true });
+});
+
 it.each([['by_sections'], ['native']])(
   'blocks that slide away again outside the view are in their places: %s',
   async (full_page_algorithm) => {
