@@ -10,6 +10,7 @@ import {
   pageBoxes,
   pageScroller,
   textBox,
+  viewHeight,
 } from './dom.js';
 
 /** Finds the boxes of elements, what contains them, and which part of them is visible. */
@@ -85,14 +86,30 @@ export function isInFixed(element: Element): boolean {
   return ancestry(element).some((at) => getComputedStyle(at).position === 'fixed');
 }
 
-/** The box in the flow that clips a fixed element, which is seen through it as through a window; null if there is none. */
+/** The share of a window's width, and of the view's height, from which a fixed element is a picture behind that window. */
+const BEHIND_WIDTH_MIN = 0.95;
+const BEHIND_HEIGHT_MIN = 0.5;
+/** The height of the highest window of such a picture, in views. */
+const HIGHEST_WINDOW = 2;
+
+/**
+ * The box in the flow that clips a fixed element, which is seen through it as through a window; null if there is none, or if it is so
+ * high that the element stays in view while the page is scrolled, as the header of a page in one box that is clipped.
+ */
 export function windowOf(fixed: Element): Element | null {
   for (const at of ancestry(fixed).slice(1)) {
     const style = getComputedStyle(at);
     if (style.position === 'fixed' || isClippedAway(style)) return null;
-    if (style.clipPath !== 'none' || (style.position === 'absolute' && style.clip !== 'auto')) return at;
+    if (style.clipPath !== 'none' || (style.position === 'absolute' && style.clip !== 'auto'))
+      return isWindow(at, fixed) ? at : null;
   }
   return null;
+}
+
+function isWindow(window: Element, fixed: Element): boolean {
+  const [around, box] = [window.getBoundingClientRect(), fixed.getBoundingClientRect()];
+  const isBehind = box.width >= BEHIND_WIDTH_MIN * around.width && box.height >= BEHIND_HEIGHT_MIN * viewHeight();
+  return around.height <= (isBehind ? HIGHEST_WINDOW : 1) * viewHeight();
 }
 
 export function boxOf(target: Element): ElementBox {

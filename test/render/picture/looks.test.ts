@@ -70,6 +70,13 @@ it.each([['by_sections'], ['native']])(
   },
 );
 
+it('a button that is pinned in a page of one box that clips it is shown once', async () => {
+  const html = `<!doctype html><style>body{margin:0}main{height:3000px;clip-path:polygon(0 0,100% 0,100% 100%,0 100%)}i{position:fixed;top:250px;height:100px;width:100px;background:red}</style>
+    <main><i></i></main><script>onscroll = () => {}</script>`;
+  const { content } = await take(browser, html, { full_page: true });
+  expect(await blotOf(content, RED)).toMatchObject({ top: 250, pixels: 100 * 100 });
+});
+
 it('a carousel that turns by itself shows one quote as a whole, and lacks nothing', async () => {
   const colors = ['255,0,0', '0,0,255', '0,128,0'];
   const quote = (rgb: string, at: number) =>
