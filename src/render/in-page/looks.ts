@@ -7,6 +7,7 @@ import {
   force,
   hasVisibleStyle,
   isPage,
+  pageBoxes,
   pageScroller,
   shadowRootOf,
   viewHeight,
@@ -33,6 +34,8 @@ interface Sight extends ElementBox {
   name: string;
   /** A digest of its colors, its background and its mask. */
   paint: number;
+  /** A digest of the colors of the page and of the boxes around it that are higher than the view. */
+  theme: number;
   /** A digest of what a canvas shows; null for other elements, and for one that cannot be read. */
   drawn: number | null;
   /** The number of transforms that move it, of its own and of the elements around it. */
@@ -592,6 +595,8 @@ function revertedParts(now: ReadonlyMap<Element, Sight | null>): Map<Element, Ap
       // A parallax effect moves a part that was not moved before, or moves it further.
       const wasInPlace = first.moves === present.moves && sight.moves < present.moves;
       if (present.top < bottom && !wasInPlace) continue;
+      // A page that changes its colors while it is scrolled shows all parts in those that it has at its top.
+      if (sight.theme !== present.theme && !wasInPlace) continue;
       const [appearance, area] = [appearanceOf(sight), areaBetween(sight, one)];
       const isInitial = appearance === first.appearance;
       if (isInitial && area >= areaOf(sight) / 2) both.add(element);
@@ -664,7 +669,7 @@ function areaBetween(box: ElementBox, { top, bottom }: { top: number; bottom: nu
   return areaOf({ ...box, top: Math.max(box.top, top), bottom: Math.min(box.bottom, bottom) });
 }
 
-interface Around extends Pick<Sight, 'moves'> {
+interface Around extends Pick<Sight, 'moves' | 'theme'> {
   opacity: number;
   /** The area that the boxes around show, in CSS px of the page. */
   clip: ElementBox;
@@ -679,6 +684,7 @@ function observer() {
   const page: Around = {
     opacity: 1,
     moves: 0,
+    theme: digestOf(pageBoxes().map(paintOf)),
     clip: { ...pageColumns(), top: Number.NEGATIVE_INFINITY, bottom: Number.POSITIVE_INFINITY },
     isPinned: false,
     stage: null,
@@ -688,12 +694,13 @@ function observer() {
     if (element === null || isPage(element)) return page;
     const before = known.get(element);
     if (before !== undefined) return before;
-    const { opacity, moves, clip, isPinned, stage } = aroundOf(flatTreeParent(element));
+    const { opacity, moves, theme, clip, isPinned, stage } = aroundOf(flatTreeParent(element));
     const style = getComputedStyle(element);
     const clips = style.overflowX !== 'visible' && style.display !== 'inline' && style.display !== 'contents';
     const around = {
       opacity: opacity * Number(style.opacity) * (HIDING_FILTER.test(style.filter) ? BLURRED : 1),
       moves: moves + (isMoved(style) ? 1 : 0),
+      theme: element.getBoundingClientRect().height > viewHeight() ? digestOf([theme, paintOf(element)]) : theme,
       clip: isClippedAway(style) ? NOWHERE : clips ? common(clip, boxOf(element)) : clip,
       ...pinnedBy(element, style, { isPinned, stage }),
     };
@@ -718,6 +725,7 @@ function observer() {
       text: ownText(element),
       image: imageOf(element),
       paint: paintOf(element),
+      theme: aroundOf(flatTreeParent(element)).theme,
       drawn: drawnOn(element),
     };
     return { ...visible, opacity, moves, ...content, name: element.localName, stage };

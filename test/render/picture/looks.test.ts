@@ -77,6 +77,14 @@ it('a button that is pinned in a page of one box that clips it is shown once', a
   expect(await blotOf(content, RED)).toMatchObject({ top: 250, pixels: 100 * 100 });
 });
 
+it.each(['body', 'main'])('a page whose %s changes its colors while it is scrolled has one color', async (box) => {
+  const html = `<!doctype html><style>body{margin:0}${box}{background:#fff}.dark{background:red;color:#fff}section{height:400px}</style><main>${'<section><h2>title</h2><p>words</p></section>'.repeat(7)}</main>
+    <script>addEventListener('scroll', () => document.querySelector('${box}').classList.toggle('dark', scrollY > 300 && scrollY < 1700))</script>`;
+  const { content, diagnostics } = await take(browser, html, { full_page: true });
+  expect(await blotOf(content, RED)).toMatchObject({ pixels: 0 });
+  expect(diagnostics).toMatchObject({ truncated: false });
+});
+
 it('a carousel that turns by itself shows one quote as a whole, and lacks nothing', async () => {
   const colors = ['255,0,0', '0,0,255', '0,128,0'];
   const quote = (rgb: string, at: number) =>
