@@ -783,7 +783,7 @@ let small: OffscreenCanvasRenderingContext2D | null = null;
 function paintOf(element: Element): number {
   const { color, backgroundColor, backgroundImage, maskImage, maskSize } = getComputedStyle(element);
   const images = `${backgroundImage.slice(0, TEXT_MAX)} ${maskImage.slice(0, TEXT_MAX)}`;
-  return digestOf(Array.from(`${color} ${backgroundColor} ${images} ${maskSize}`, (char) => char.charCodeAt(0)));
+  return digestOf(`${color} ${backgroundColor} ${images} ${maskSize}`);
 }
 
 function drawnOn(element: Element): number | null {
@@ -803,9 +803,12 @@ function drawnOn(element: Element): number | null {
 }
 
 /** FNV-1a. The strings themselves would keep the page's in memory, of which each look may have thousands. */
-function digestOf(values: ArrayLike<number>): number {
+function digestOf(values: ArrayLike<number> | string): number {
   let digest = 0x811c9dc5;
-  for (let at = 0; at < values.length; at++) digest = Math.imul(digest ^ (values[at] ?? 0), 0x01000193);
+  for (let at = 0; at < values.length; at++) {
+    const value = typeof values === 'string' ? values.charCodeAt(at) : (values[at] ?? 0);
+    digest = Math.imul(digest ^ value, 0x01000193);
+  }
   return digest;
 }
 
