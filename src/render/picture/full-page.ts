@@ -352,7 +352,8 @@ export async function arrangeParts(
   debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
   const { pageRanges, isAll } = await page.call('virtualized.missingRanges');
   const ranges = pageRanges.filter(({ top, bottom }) => bottom > box.top && top < box.bottom);
-  const show = (at: number) => showAt(task, arrangement.keep, { pictureHeight: box.bottom, at });
+  const fading = { isEndless: false };
+  const show = (at: number) => showAt(task, arrangement.keep, { pictureHeight: box.bottom, at, fading });
   return { apart: ranges.length === 0 ? undefined : { ranges, home, showAt: show }, isAll };
 }
 
@@ -360,7 +361,7 @@ export async function arrangeParts(
 async function showAt(
   task: PictureTask,
   keep: Keep,
-  { pictureHeight, at: top }: { pictureHeight: number; at: number },
+  { pictureHeight, at: top, fading }: { pictureHeight: number; at: number; fading: Fading },
 ): Promise<void> {
   const { page, session, options, debug } = task;
   await page.call('pin.release');
@@ -369,7 +370,7 @@ async function showAt(
   await page.call('virtualized.scrollListsTo', top);
   await page.call('scroll.step', { to: top });
   await waitForReaction(task, since, { ms: SHOWN_MS });
-  await waitForFading(task, page, { isEndless: false });
+  await waitForFading(task, page, fading);
   // A script that throttles its scroll handler starts transitions late, which would be captured half-way.
   await page.call('frames.endMotion');
   await stopPage(session, options);
