@@ -677,7 +677,7 @@ interface Around extends Pick<Sight, 'moves' | 'theme'> {
   stage: Element | null;
 }
 
-/** Returns the present appearance of an element; null for one that shows nothing itself, and for pinned ones, which have rules of their own. */
+/** Returns the present appearance of an element; null for one that shows nothing itself, and for pinned ones, which have their own rules. */
 function observer() {
   const { scrollLeft, scrollTop } = pageScroller();
   const known = new Map<Element, Around>();

@@ -51,7 +51,10 @@ const changes = new WeakMap<Node, number>();
 let watching = false;
 let hasCounted = false;
 
-/** Observes numbers that count up, bars that fill, parts that fade and SVG parts that scripts move without an animation. Repeated calls do nothing. */
+/**
+ * Observes numbers that count up, bars that fill, parts that fade, and SVG parts that scripts move without an animation. Repeated calls
+ * do nothing.
+ */
 function watch(): void {
   if (watching) return;
   watching = true;
