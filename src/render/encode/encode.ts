@@ -289,6 +289,7 @@ export class SectionStore implements AsyncDisposable {
       const following = this.#later.get(this.#next);
       rows = following?.rows ?? 0;
       newest = following === undefined ? null : await orStorageFailure(readFile(following.file));
+      if (following !== undefined) await rm(following.file);
     }
   }
 

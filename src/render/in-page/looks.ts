@@ -161,50 +161,64 @@ const reused = new Map<Element, Map<number, Element>>();
 /** The last look that showed each part. */
 const lastLooks = new Map<Element, Look>();
 const ROWS_MIN = 2;
+let elementsCopied = 0;
 
 /** Notes the lists of which several rows show other items, at other places, than in the last look that showed them. */
 function findReusedRows(one: Look): void {
-  const rows = new Map<Element, Set<Element>>();
+  /** The number of contents of each row that are others, less that of those that are the same. */
+  const changed = new Map<Element, number>();
   for (const [element, sight] of one.sights) {
     const before = lastLooks.get(element);
     lastLooks.set(element, one);
     const former = before?.sights.get(element);
-    if (before === undefined || former === undefined || contentOf(former) === contentOf(sight)) continue;
+    if (before === undefined || former === undefined || contentOf(former).trim() === '') continue;
     if (former.bottom > sight.top && former.top < sight.bottom) continue;
     let row = element;
     const hasMoved = (at: Element) => {
       const [now, then] = [one.states.get(at), before.states.get(at)];
       return now !== undefined && then !== undefined && Math.abs(now.top - then.top) >= 1;
     };
-    let list = flatTreeParent(row);
-    while (list !== null && hasMoved(list)) [row, list] = [list, flatTreeParent(list)];
-    if (list === null || isPage(list) || reused.has(list)) continue;
-    const found = rows.get(list) ?? new Set();
-    rows.set(list, found.add(row));
-    if (found.size >= ROWS_MIN) reused.set(list, new Map());
+    for (let list = flatTreeParent(row); list !== null && hasMoved(list); list = flatTreeParent(row)) row = list;
+    // A feed to which items are added above moves its rows, and may write their times anew.
+    changed.set(row, (changed.get(row) ?? 0) + (contentOf(former) === contentOf(sight) ? -1 : 1));
   }
+  const rows = new Map<Element, number>();
+  for (const [row, count] of changed) {
+    const list = flatTreeParent(row);
+    if (count <= 0 || list === null || isPage(list) || reused.has(list)) continue;
+    rows.set(list, (rows.get(list) ?? 0) + 1);
+  }
+  for (const [list, count] of rows) if (count >= ROWS_MIN) reused.set(list, new Map());
 }
 
 /** Keeps a copy of each row of a list that a look shows. */
 function copyRows(list: Element, one: Look): void {
-  const copies = reused.get(list);
   for (const row of Array.from(list.children)) {
     const top = one.states.get(row)?.top;
-    if (top !== undefined && copies?.has(Math.round(top)) === false)
-      copies.set(Math.round(top), row.cloneNode(true) as Element);
+    if (top === undefined || elementsCopied > ELEMENTS_MAX) continue;
+    elementsCopied += 1 + row.getElementsByTagName('*').length;
+    reused.get(list)?.set(Math.round(top), row.cloneNode(true) as Element);
   }
+}
+
+/** The row of a list that reuses its elements, and its list; null for an element that is in none. */
+function reusedRowOf(element: Element): { row: Element; list: Element } | null {
+  if (reused.size === 0) return null;
+  let row = element;
+  for (let list = flatTreeParent(row); list !== null; list = flatTreeParent(row)) {
+    if (reused.has(list)) return { row, list };
+    row = list;
+  }
+  return null;
 }
 
 /** Whether a look has shown rows that other items have replaced since, and of which there is no copy. */
 function lacksCopies({ sights, states }: Look): boolean {
-  for (const element of sights.keys())
-    for (const [list, copies] of reused) {
-      if (!list.contains(element)) continue;
-      let row = element;
-      while (row.parentElement !== null && row.parentElement !== list) row = row.parentElement;
-      const top = states.get(row)?.top;
-      if (top !== undefined && !copies.has(Math.round(top))) return true;
-    }
+  for (const element of reused.size === 0 ? [] : sights.keys()) {
+    const { row, list } = reusedRowOf(element) ?? {};
+    const top = row === undefined ? undefined : states.get(row)?.top;
+    if (list !== undefined && top !== undefined && reused.get(list)?.has(Math.round(top)) === false) return true;
+  }
   return false;
 }
 
@@ -283,7 +297,10 @@ export function unseenAt(): number[] {
     const at = Math.max(0, Math.min(last, (top + bottom - viewHeight()) / 2));
     if ([...stops, ...found].every((one) => Math.abs(one - at) > viewHeight() * MIDDLE_SHARE)) found.push(at);
   });
-  const again = looks.filter(lacksCopies).map(({ top }) => top);
+  const again = looks
+    .filter(lacksCopies)
+    .map(({ top }) => top)
+    .slice(0, UNSEEN_STOPS_MAX);
   return [...new Set([...found, ...again])].sort((a, b) => b - a);
 }
 
@@ -542,7 +559,7 @@ function missingParts(): MissingPart[] {
       // Where a stage is at the top of the page, it is captured as it is there.
       const from = Math.floor(stage === null ? top : Math.max(top, onPage(stage.getBoundingClientRect()).bottom));
       // A list may make its rows anew for each view, or reuse them.
-      const isOne = element.isConnected && ![...reused.keys()].some((list) => list.contains(element));
+      const isOne = element.isConnected && reusedRowOf(element) === null;
       const key = isOne ? element : placeOf(sight);
       if (typeof key === 'string' && shown().has(key)) continue;
       const part = parts.get(key) ?? {

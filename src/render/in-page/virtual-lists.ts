@@ -32,7 +32,7 @@ function windowParts(known: readonly PageRange[]): PageRange[] {
   for (const box of windowBoxes().sort((a, b) => a.top - b.top)) {
     const top = Math.max(Math.floor(box.top), parts.at(-1)?.bottom ?? 0);
     const bottom = Math.ceil(box.bottom);
-    if (bottom <= view || bottom <= top || box.right - box.left < 1) continue;
+    if (bottom <= view || bottom <= top || box.right - box.left < 1 || parts.length > LOOKS_MAX) continue;
     parts.push(...inSteps({ top, bottom }, Math.min(view, (bottom - top) / STEP_SHARE)));
   }
   return parts

@@ -83,7 +83,7 @@ export async function scrollThrough(
   if (await first.call('scrollers.hasExpanded')) await fitScrollers(timed, page, since);
   const lacksContent = await expandFrames(timed, page, expanding);
   const start = { ...(await first.call('scroll.measure')), wholeHeight: await first.call('scroll.wholeHeight') };
-  const fading = { isEndless: false };
+  const fading = { isEndless: false, until: limits.deadline };
   const isStill = options.fullPageScrollDelay === null && (await page.call('scroll.isStill'));
   const { steps, seen, isLate } = isStill
     ? { steps: 0, seen: start.pageHeight, isLate: false }
@@ -196,15 +196,16 @@ export async function keepMissing(timed: TimedPage, page: BoundedPage, deadline:
   await page.call('looks.keepMissing');
 }
 
-/** Whether numbers or parts of the page change without an end. */
+/** Whether numbers or parts of the page change without an end, and how long to wait for them, in ms by `monotonicNow`. */
 interface Fading {
   isEndless: boolean;
+  until: number;
 }
 
 /** Lets the page's time pass while scripts fade parts in, or count, as those that start one after the other. */
 async function waitForFading(timed: TimedPage, page: BoundedPage, fading: Fading): Promise<void> {
   for (let ms = 0; !fading.isEndless && (await page.call('readiness.isCounting')); ms += STOP_MS) {
-    fading.isEndless = ms >= FADING_MAX_MS;
+    fading.isEndless = ms >= FADING_MAX_MS || monotonicNow() >= fading.until;
     await advanceTime(timed, STOP_MS, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });
   }
 }
@@ -352,7 +353,7 @@ export async function arrangeParts(
   debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
   const { pageRanges, isAll } = await page.call('virtualized.missingRanges');
   const ranges = pageRanges.filter(({ top, bottom }) => bottom > box.top && top < box.bottom);
-  const fading = { isEndless: false };
+  const fading = { isEndless: false, until: task.deadline };
   const show = (at: number) => showAt(task, arrangement.keep, { pictureHeight: box.bottom, at, fading });
   return { apart: ranges.length === 0 ? undefined : { ranges, home, showAt: show }, isAll };
 }
