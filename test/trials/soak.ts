@@ -19,6 +19,8 @@ type State = ReturnType<typeof state>;
 
 /** With frames on demand, each capture has a browser and a profile of its own. */
 const AT_ONCE = 4;
+/** The pages that stand open ahead in each browser at rest: that of the next capture, and one more. */
+const AHEAD = 2;
 const GROWTH = 1.1;
 /** As reported by the kernel in `/proc/net/tcp`. */
 const TCP_ESTABLISHED = '01';
@@ -95,7 +97,7 @@ async function atRest(server: BenchServer, rest: number, baseline: State | null)
   if (baseline === null)
     return {
       ...memory,
-      renderers: AT_ONCE,
+      renderers: AT_ONCE * AHEAD,
       profiles: AT_ONCE,
       others: highest('others'),
       descriptors: highest('descriptors'),

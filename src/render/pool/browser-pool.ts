@@ -439,10 +439,13 @@ export class BrowserPool implements AsyncDisposable {
     }
   }
 
-  /** Opens pages in advance. */
+  /**
+   * Opens pages in advance. A browser that draws on demand has one more than it can use at once: where all are in use, each capture would
+   * wait for its page otherwise.
+   */
   #fill(browser: PooledBrowser): void {
     const emulation = this.#usual;
-    const room = this.options.pagesPerBrowser - browser.active;
+    const room = this.options.pagesPerBrowser - browser.active + (this.#drawsOnDemand ? 1 : 0);
     if (!browser.live || room <= 0) return;
     if (browser.warmCount >= room && browser.warmFor(emulation.key) === 0)
       this.#runInBackground(browser.drop(emulation.key));

@@ -263,7 +263,9 @@ export class PooledBrowser implements AsyncDisposable {
       this.#sessions.add(session);
       return session;
     } catch (error) {
-      if (error instanceof TimeoutError) this.#lose('a page could not be opened');
+      // A browser that draws on demand opens its next page beside a capture, which may be what keeps it from that.
+      const isBeside = this.options.launch.drawsOnDemand && this.#leased().length > 0;
+      if (error instanceof TimeoutError && !isBeside) this.#lose('a page could not be opened');
       await captureProxy[Symbol.asyncDispose]();
       throw isClosed(error) ? pageCrashed(error) : error;
     }

@@ -1,5 +1,6 @@
 /** Pages of a browser that draws only when it is told to. Without such a browser on this machine, there is nothing to test. */
 
+import type { BrowserContext, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { ofFile } from '../../fixtures/of-file.js';
@@ -18,6 +19,12 @@ function drawnByWorker(then: string): string {
     const handed = far.transferControlToOffscreen();
     new Worker(URL.createObjectURL(new Blob([${JSON.stringify(worker)}]))).postMessage(handed, [handed]);
   </script>`;
+}
+
+/** The contexts of the same browser that have a page, without its own. */
+function othersOf(page: Page): BrowserContext[] {
+  const all = page.context().browser()?.contexts() ?? [];
+  return all.filter((one) => one !== page.context() && one.pages().length > 0);
 }
 
 const MOVING = `<!doctype html><style>
@@ -90,6 +97,17 @@ describe.runIf(ANY_BROWSER.drawsOnDemand)('a browser that draws on demand', () =
     const second = await waiting;
     expect(second.session.page).not.toBe(first.page);
     await second.release();
+  });
+
+  it('has the page of the next capture open before this one ends', async () => {
+    await using test = await aPool({ framesOnDemand: true });
+    const first = await visit(test, site.url);
+    await until(() => othersOf(first.page).length === 1);
+    const opened = othersOf(first.page);
+    await first.release();
+    await using next = await visit(test, site.url);
+    expect(opened).toEqual([next.session.context]);
+    expect((await next.session.cdp.send('Page.captureScreenshot', { format: 'png' })).data).not.toBe('');
   });
 
   it('closes a page that does not end its frame, and draws the next one in the same process', async () => {
