@@ -97,6 +97,7 @@ const HIGHEST_WINDOW = 2;
  * high that the element stays in view while the page is scrolled, as the header of a page in one box that is clipped.
  */
 export function windowOf(fixed: Element): Element | null {
+  if (fixedContainer(fixed) !== null) return null;
   for (const at of ancestry(fixed).slice(1)) {
     const style = getComputedStyle(at);
     if (style.position === 'fixed' || isClippedAway(style)) return null;

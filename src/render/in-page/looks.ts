@@ -358,7 +358,7 @@ export function drawingStops(): number[] {
   return [...new Set(stops)].slice(0, UNSEEN_STOPS_MAX);
 }
 
-/** The last look of those that show at least half as much of a part as any, since what moved in the first may have come to its end. */
+/** Finds the last of the looks that show at least half of the largest area: a part that moved in the first may have come to its end. */
 function bestShown(areas: [one: Look, area: number][]): Look | undefined {
   const most = Math.max(...areas.map(([, area]) => area));
   return areas.findLast(([, area]) => area >= most / 2)?.[0];
@@ -607,7 +607,7 @@ function revertedParts(now: ReadonlyMap<Element, Sight | null>): Map<Element, Ap
   for (const one of looks)
     for (const [element, sight] of one.sights) {
       const [present, first] = [now.get(element) ?? null, initial.get(element)];
-      // What the view shows at present is right. What changes by itself seldom comes back to its first state.
+      // The view is right as it is. A part that changes by itself seldom comes back to its first state.
       if (present === null || first?.appearance !== appearanceOf(present)) continue;
       // A parallax effect moves a part that was not moved before, or moves it further.
       const wasInPlace = first.moves === present.moves && sight.moves < present.moves;

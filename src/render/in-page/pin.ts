@@ -317,7 +317,7 @@ function roleOf(element: HTMLElement, style: CSSStyleDeclaration, { keep }: Pinn
   const container = fixedContainer(element);
   const box = element.getBoundingClientRect();
   if (container !== null && !isApartFrom(container, box)) return 'in-flow';
-  const window = container === null ? windowOf(element) : null;
+  const window = windowOf(element);
   if (window !== null) {
     windows.add(window);
     return 'in-flow';

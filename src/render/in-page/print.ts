@@ -1,4 +1,4 @@
-import { fixedContainer, windowOf } from './boxes.js';
+import { windowOf } from './boxes.js';
 import { StyleLog } from './change-log.js';
 import {
   adopt,
@@ -149,7 +149,7 @@ export function fillWindows(): void {
   const found: [fixed: HTMLElement, window: HTMLElement][] = [];
   eachElement(ELEMENTS_MAX, (element) => {
     if (element.style === undefined || getComputedStyle(element).position !== 'fixed') return;
-    const window = fixedContainer(element) === null ? windowOf(element) : null;
+    const window = windowOf(element);
     if (window instanceof HTMLElement) found.push([element, window]);
   });
   for (const [fixed, window] of found) {
