@@ -364,16 +364,20 @@ function bestShown(areas: [one: Look, area: number][]): Look | undefined {
   return areas.findLast(([, area]) => area >= most / 2)?.[0];
 }
 
-/** Puts the missing parts of a stopped page back into the state in which most of them was visible, since paper has no scroll positions. */
-export async function putBack(): Promise<void> {
+/**
+ * Puts the missing parts of a page back into the state in which most of them was visible, where it cannot be captured at the scroll
+ * position at which they were seen, as on paper.
+ * @param within the element whose parts are put back; by default, those of the whole page
+ */
+export async function putBack(within: Element | null = null): Promise<void> {
   const done = new Map<Element, State>();
   const removed = new Map<Element, Map<Element, number>>();
   for (const { element, areas, stage } of missing) {
     // On paper, a pinned element would be on every sheet.
-    if (stage !== null) continue;
+    if (stage !== null || (within !== null && !within.contains(element))) continue;
     // A list may make its rows anew for each view.
     const best = bestShown([...areas].filter(([one]) => one.states.has(element)));
-    for (let at: Element | null = element; at !== null && !isPage(at) && !done.has(at); ) {
+    for (let at: Element | null = element; at !== within && at !== null && !isPage(at) && !done.has(at); ) {
       const state: State | undefined = best?.states.get(at);
       if (state === undefined) break;
       done.set(at, state);

@@ -1,6 +1,8 @@
 import { isEmpty, isInFixed } from './boxes.js';
 import { allIn, eachElement, flatTreeParent, hasVisibleStyle, isPage, pageBoxes, pageScroller } from './dom.js';
 import { inner, keep, unclip } from './expand.js';
+import { finishMotion } from './frames.js';
+import { keepMissing, look, putBack } from './looks.js';
 
 /**
  * Lays out pages that move their content by a transform in a box of the view's size instead of scrolling (fullPage.js,
@@ -43,12 +45,63 @@ export function repeatFlattening(): void {
 /** Whether most text of one of the parts is hidden, because scripts show it only while that part is current. */
 export function hidesPart(): boolean {
   return (moved === null ? [] : inFlow(moved)).some((part) => {
-    const texts = allIn(part, '*').filter(
-      (element) =>
-        element.firstElementChild === null && element.textContent?.trim() && !isEmpty(element.getBoundingClientRect()),
-    );
+    const texts = textsIn(part);
     return texts.filter((element) => !hasVisibleStyle(element)).length > texts.length / 2;
   });
+}
+
+/** Whether text of the moved content is hidden. Scripts that follow the mouse wheel do not notice that the document was scrolled. */
+export function hidesText(): boolean {
+  return moved !== null && textsIn(moved).some((element) => !hasVisibleStyle(element));
+}
+
+/**
+ * Turns the mouse wheel over the moved content. The browser itself scrolls nothing, since the event is not a user's.
+ * @param deltaY in CSS px, positive towards the end
+ */
+export function turnWheel(deltaY: number): void {
+  const [clientX, clientY] = [innerWidth / 2, innerHeight / 2];
+  // Chromium 156 gives an event of ours `wheelDeltaY` the wrong sign unless it is told.
+  const init = { deltaY, wheelDeltaY: -deltaY, clientX, clientY, bubbles: true, cancelable: true, composed: true };
+  moved?.dispatchEvent(new WheelEvent('wheel', init));
+}
+
+/** How far scripts have moved the content up, though it is laid out unmoved: in CSS px, or in the unit that they use. */
+export function movedBy(): number {
+  const parts = moved === null ? [] : [moved, ...inFlow(moved)];
+  return Math.max(0, ...parts.map(({ style }) => -downOf(style.transform) - (Number.parseFloat(style.top) || 0)));
+}
+
+/** Notes what is in view at the place to which scripts have moved the content. */
+export function lookThere(): void {
+  const scroller = pageScroller();
+  const { scrollTop } = scroller;
+  scroller.scrollTo({ top: movedBy(), behavior: 'instant' });
+  finishMotion();
+  look();
+  scroller.scrollTo({ top: scrollTop, behavior: 'instant' });
+}
+
+/** Shows what scripts have hidden again when they moved the content back. */
+export async function showSeen(): Promise<void> {
+  keepMissing();
+  await putBack(moved);
+}
+
+function downOf(transform: string): number {
+  try {
+    return new DOMMatrix(transform).f;
+  } catch {
+    // Relative lengths have no matrix.
+    return Number.parseFloat(transform.split(',')[1] ?? transform.split('(')[1] ?? '') || 0;
+  }
+}
+
+function textsIn(part: HTMLElement): Element[] {
+  return allIn(part, '*').filter(
+    (element) =>
+      element.firstElementChild === null && element.textContent?.trim() && !isEmpty(element.getBoundingClientRect()),
+  );
 }
 
 /** An animation takes precedence over values that scripts set repeatedly. */

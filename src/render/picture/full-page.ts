@@ -50,6 +50,13 @@ const LOAD_WAIT_MS = 400;
 const FIT_ROUNDS = 8;
 /** The page's time for numbers and fading parts at a stop, in ms. A page that needs more at one stop gets none at the others. */
 const FADING_MAX_MS = 1_500;
+/** The page's time for half a view that the mouse wheel is turned by, in ms. */
+const WHEEL_MS = 150;
+/** The number of turns without movement after which the end is reached: some pages ignore the wheel for 0.7 s after they have moved. */
+const WHEEL_STUCK = 8;
+const WHEEL_TURNS_MAX = 200;
+/** The most turns of the wheel by which a page gets back to its start. */
+const WHEEL_BACK_MAX = 20;
 /** The wait at the end of the page for content that extends it, in ms. */
 export const END_WAIT_MS = 800;
 /** The longest that a scroll takes which began before the time limit, and the return to the top, on a busy machine, in ms. */
@@ -94,6 +101,8 @@ export async function scrollThrough(
     for (const to of await back.call('looks.unseenAt'))
       if (monotonicNow() < limits.deadline) await stepTo(timed, page, { to, options, fading });
     await stepTo(timed, back, { to: 0, options, fading });
+    if (await back.call('transformedContent.hidesText'))
+      await turnWheel(timed, back, { half: start.viewHeight / 2, deadline: limits.deadline });
   }
   // A page that never becomes idle is not waited for again.
   if (steps > 0 || start.pageHeight > start.viewHeight + 1) await limits.waitForIdle();
@@ -105,6 +114,33 @@ export async function scrollThrough(
   // A scroller that has grown since, while the document was scrolled, was not cut off.
   const hasGrown = pageHeight > start.pageHeight + 1;
   return { captureHeight: pageHeight, stoppedReason: (hasGrown ? null : cut) ?? 'end_of_page', steps, lacksContent };
+}
+
+/**
+ * Turns the mouse wheel to the end of a page that moves its content by a transform, and back.
+ * @param half of the view's height in CSS px
+ * @param deadline ms by `monotonicNow`
+ */
+async function turnWheel(timed: TimedPage, page: BoundedPage, { half, deadline }: { half: number; deadline: number }) {
+  const turn = async (deltaY: number, ms: number) => {
+    await page.call('transformedContent.turnWheel', deltaY);
+    await advanceTime(timed, ms, { realMs: STOP_MAX_MS, holds: false });
+    return await page.call('transformedContent.movedBy');
+  };
+  const start = await page.call('transformedContent.movedBy');
+  let at = start;
+  for (let turns = 0, stuck = 0; turns < WHEEL_TURNS_MAX && stuck < WHEEL_STUCK && monotonicNow() < deadline; turns++) {
+    const before = at;
+    at = await turn(half, WHEEL_MS);
+    // Some pages begin again at their end.
+    if (at < before - 1) break;
+    stuck = at - before < 1 ? stuck + 1 : 0;
+    await page.call('transformedContent.lookThere');
+  }
+  // A page may move by one section for each turn.
+  for (let turns = 0; Math.abs(at - start) >= 1 && turns < WHEEL_BACK_MAX; turns++)
+    at = await turn(-WHOLE_PAGE_MAX_HEIGHT_PX, SHOWN_MS);
+  await page.call('transformedContent.showSeen');
 }
 
 /**

@@ -64,6 +64,24 @@ const centered = moved('position:absolute;left:0;right:0;top:50%;transform:trans
 const clipped = moved('transform:translate3d(0,0,0)', END.replace('40px', '700px'));
 const half = moved('transform:scale(.5);transform-origin:0 0');
 
+const sections = Array.from({ length: 5 }, () => '<section><p>Words</p></section>').join('');
+const turned = (script: string) =>
+  page(
+    `html,body{margin:0;height:100%}html{overflow:hidden}section{height:${VIEW_PX}px;overflow:hidden;transform:translate3d(0,0,0)}
+      p{margin:0;height:50px;opacity:0;color:transparent;background:rgb(${MARK});transition:opacity .2s}p.in{opacity:1}`,
+    `<main>${sections}</main><script>const all = [...document.querySelectorAll('section')], end = ${4 * VIEW_PX};
+      let at = 0, to = 0, calm = true;
+      const move = () => all.forEach((one, nth) => { one.style.transform = 'translate3d(0,' + -at + 'px,0)';
+        one.firstChild.classList.toggle('in', Math.abs(nth * ${VIEW_PX} - at) < 300 || nth % 2 && one.firstChild.className) });
+      move(); ${script}</script>`,
+  );
+const eased =
+  turned(`addEventListener('wheel', ({ wheelDeltaY }) => { to = Math.max(0, Math.min(end, to - wheelDeltaY * .4)) });
+  const ease = () => { if (at !== to) { at = Math.abs(to - at) < .1 ? to : at + (to - at) * .1; move() } requestAnimationFrame(ease) }; ease()`);
+const bySection =
+  turned(`addEventListener('wheel', ({ deltaY }) => { if (!calm) return; calm = false; setTimeout(() => { calm = true }, 900);
+  at = Math.max(0, Math.min(end, at + Math.sign(deltaY) * ${VIEW_PX})); move(); document.body.style.background = at === 0 ? '' : 'red' })`);
+
 const scroller = page('html,body{margin:0;height:100%}#s{height:100vh;overflow:auto}', '<div id=s></div>');
 const adder = (adds: number, later: string) =>
   `${scroller}<script>const add = () => { s.insertAdjacentHTML('beforeend', '<div style="height:400px;background:rgb(${MARK})">'); asked = false };
@@ -124,6 +142,14 @@ it.concurrent.each<[string, string, number, Partial<Blot>?, Parameters<typeof bl
     { top: VIEW_PX, height: 700 },
   ],
   ['content that a transform centres is unchanged', centered, VIEW_PX, { top: 0, height: 300 }, RED],
+  ['text is shown that scripts fade in as the wheel moves the content', eased, 3_000, { top: 0, pixels: 5 * 50 * 800 }],
+  [
+    'text is shown that scripts fade in as each turn of the wheel moves the content by a section',
+    bySection,
+    3_000,
+    { top: 0, pixels: 5 * 50 * 800 },
+  ],
+  ['content that the wheel moves by sections is back at its start', bySection, 3_000, { pixels: 0 }, RED],
   ['content that a transform makes smaller is unchanged', half, VIEW_PX, { top: 0, height: 300 }, RED],
 ])('%s', async (_title, html, height, seen, color = MARK) => {
   const { content, ...picture } = await take(browser, html, FULL_PAGE);
