@@ -548,6 +548,13 @@ function missingParts(): MissingPart[] {
   const parts = new Map<Element | string, MissingPart>();
   const shown = shownKeys(placeOf);
   const reverted = revertedParts(now);
+  const marks = currentMarks(now);
+  const turns = new Map<Element, boolean>();
+  const takesTurns = (element: Element) => {
+    const found = turns.get(element) ?? looks.some((one) => hasTakenTurns(element, one));
+    turns.set(element, found);
+    return found;
+  };
   for (const one of looks)
     for (const [element, sight] of one.sights) {
       // A part that fades in looks best where it is opaque.
@@ -558,7 +565,7 @@ function missingParts(): MissingPart[] {
       const changed = reverted.get(element);
       const hasReverted = changed?.appearance === appearanceOf(sight) && changed.moves === sight.moves;
       if (!isBest || (!hasReverted && isStillSeen(sight, now.get(element) ?? null))) continue;
-      if (stage === null && takesTurns(element, sight, one)) continue;
+      if (stage === null && (takesTurns(element) || marks.haveMoved(element, sight))) continue;
       const { top, bottom } = sight;
       // Where a stage is at the top of the page, it is captured as it is there.
       const from = Math.floor(stage === null ? top : Math.max(top, onPage(stage.getBoundingClientRect()).bottom));
@@ -584,6 +591,29 @@ function missingParts(): MissingPart[] {
     }
   const covered = [...reverted].flatMap(([element, { moves }]) => coveredBy(element, now.get(element) ?? null, moves));
   return [...parts.values(), ...covered].filter((part) => part.bottom > part.top);
+}
+
+/**
+ * The marks that one of several parts below the view has at a time, such as the dot of the current slide.
+ * @param now the present sights of parts
+ */
+function currentMarks(now: ReadonlyMap<Element, Sight | null>) {
+  const bottom = pageScroller().scrollTop + viewHeight();
+  const markOf = ({ name, paint, opacity }: Sight) => `${name} ${paint} ${opacity.toFixed(1)}`;
+  const found = new Map<Element | null, Set<string>>();
+  for (const [element, sight] of now) {
+    const parent = flatTreeParent(element);
+    if (sight !== null && sight.top >= bottom) found.set(parent, (found.get(parent) ?? new Set()).add(markOf(sight)));
+  }
+  return {
+    /** Whether a part beside the element has the mark that it had, and the element itself is there without it. */
+    haveMoved(element: Element, before: Sight): boolean {
+      const present = now.get(element) ?? null;
+      if (present === null || present.opacity < LEGIBLE_MIN || present.moves !== before.moves) return false;
+      const mark = markOf(before);
+      return mark !== markOf(present) && (found.get(flatTreeParent(element))?.has(mark) ?? false);
+    },
+  };
 }
 
 /** The place to which a part has been moved away again, and where it was not while it was in view. */
@@ -629,13 +659,15 @@ function revertedParts(now: ReadonlyMap<Element, Sight | null>): Map<Element, Ap
   return found;
 }
 
-/** Whether the place of a part has shown something else in its stead, as that of a carousel does, while all of it was in view. */
-function takesTurns(element: Element, sight: Sight, seenIn: Look): boolean {
-  const showsPlace = ({ top, bottom }: Look) => sight.top >= top && sight.bottom <= bottom;
-  if (!showsPlace(seenIn)) return false;
+/** Whether most of the place in which a look shows a part has shown something else in its stead, as that of a carousel does. */
+function hasTakenTurns(element: Element, seenIn: Look): boolean {
+  const sight = seenIn.sights.get(element);
+  if (sight === undefined) return false;
+  const place = inView(sight, seenIn);
+  const isMost = (box: ElementBox) => areaOf(common(box, place)) >= LEFT_MIN * areaOf(place);
   return looks.some((other) => {
-    if (!showsPlace(other) || other.sights.has(element)) return false;
-    const there = [...other.sights].filter(([, box]) => areaOf(common(box, sight)) >= LEFT_MIN * areaOf(sight));
+    if (other.sights.has(element) || !isMost(inView(place, other))) return false;
+    const there = [...other.sights].filter(([, box]) => isMost(inView(box, other)));
     // A list may make its rows anew for each view.
     if (there.some(([, box]) => placeOf(box) === placeOf(sight))) return false;
     return there.some(([one]) => !seenIn.sights.has(one));
@@ -686,8 +718,12 @@ function areaOf({ left, top, right, bottom }: ElementBox): number {
   return Math.max(0, right - left) * Math.max(0, bottom - top);
 }
 
-function areaBetween(box: ElementBox, { top, bottom }: { top: number; bottom: number }): number {
-  return areaOf({ ...box, top: Math.max(box.top, top), bottom: Math.min(box.bottom, bottom) });
+function inView({ left, right, ...box }: ElementBox, { top, bottom }: Pick<Look, 'top' | 'bottom'>): ElementBox {
+  return { left, right, top: Math.max(box.top, top), bottom: Math.min(box.bottom, bottom) };
+}
+
+function areaBetween(box: ElementBox, between: Pick<Look, 'top' | 'bottom'>): number {
+  return areaOf(inView(box, between));
 }
 
 interface Around extends Pick<Sight, 'moves' | 'theme'> {
