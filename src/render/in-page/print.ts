@@ -76,6 +76,11 @@ export function hideContent(isHidden: boolean): void {
   else document.adoptedStyleSheets = documentProperty('adoptedStyleSheets').filter((sheet) => sheet !== hiding);
 }
 
+/** Ends all transitions for good: in a stopped page, those that start when it is laid out for the paper would never end. */
+export function endTransitions(): void {
+  adopt('*, ::before, ::after { transition: none !important }');
+}
+
 /** The width of the laid-out content in CSS px, including content beyond the viewport's right edge. */
 export function contentWidth(): number {
   return pageScroller().scrollWidth;

@@ -38,6 +38,7 @@ export async function takePdf(task: PictureTask, scroll: ScrollReport): Promise<
   const { page, session, options, deadline } = task;
   const { view, fullPage, fullPageAlgorithm, maxHeight } = options;
   if (fullPage && fullPageAlgorithm === 'by_sections') return packPixels(task, scroll);
+  await page.call('print.endTransitions');
   await setDensity(page, view);
   await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: 'screen' }));
   await page.call('print.overridePageRules');
@@ -250,6 +251,7 @@ export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<P
   const { page, deadline } = task;
   task.pdfs.prepare();
   const leftMs = deadline - monotonicNow();
+  await page.call('print.endTransitions');
   await setDensity(page, task.options.view);
   const lacks = await lacksOnPaper(page);
   await page.call('print.fillWindows');

@@ -6,6 +6,7 @@ import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { editPdf } from '../../../src/pdf/edit-pdf.js';
 import { browserOfFile } from './a-page-session.js';
+import { printedTexts } from './pdf-pages.js';
 import { take } from './take.js';
 
 const browser = await browserOfFile();
@@ -34,6 +35,18 @@ it('parts that hide again outside the view are printed', async () => {
   const seen = words(content);
   for (let at = 0; at < 8; at++) expect(seen).toMatch(new RegExp(`word${at}\\s+number${at}`));
   expect(diagnostics.truncated).toBe(false);
+});
+
+it('a page that narrow views arrange otherwise, by a transition, is printed at the scale of the paper', async () => {
+  const html = `<!doctype html><style>body{margin:0}main{transition:margin .2s;margin-left:0}p{width:700px}@media(min-width:1000px){main{margin-left:300px}}</style><main><p>words</p></main>
+    <script>addEventListener('resize', () => {})</script>`;
+  const { content, fitted } = await take(browser, html, {
+    viewport: { width: 1280, height: 720 },
+    format: 'pdf',
+    pdf: { paper: 'a4' },
+  });
+  const [[first] = []] = await printedTexts(content);
+  expect({ text: first?.text, left: first?.left, fitted }).toEqual({ text: 'words', left: 0, fitted: undefined });
 });
 
 it.each([
