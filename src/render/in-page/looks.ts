@@ -44,10 +44,16 @@ interface Sight extends ElementBox {
   stage: Element | null;
 }
 
-interface Look {
+/** The parts that are visible between two heights, in CSS px of the page. */
+interface Showing {
   top: number;
   bottom: number;
   sights: Map<Element, Sight>;
+}
+
+const WHOLE_PAGE = { top: Number.NEGATIVE_INFINITY, bottom: Number.POSITIVE_INFINITY };
+
+interface Look extends Showing {
   /** The appearances of the parts that were visible, and of the elements around them. */
   states: Map<Element, State>;
 }
@@ -416,7 +422,7 @@ function rowsOf(list: Element): [row: Element, top: number][] {
 /** Whether a page that will be printed lacks a part that was missing, wherever it is laid out on paper. */
 export function lacksPart(): boolean {
   const see = observer();
-  const shown = shownKeys(contentOf);
+  const shown = onceCalled(() => new Set([...presentSights().values()].map(contentOf)));
   if (looks.some(lacksCopies)) return true;
   return missing.some(
     ({ element, content, drawn }) =>
@@ -546,12 +552,13 @@ function missingParts(): MissingPart[] {
   const see = observer();
   const now = new Map([...best.keys()].map((element) => [element, see(element)] as const));
   const parts = new Map<Element | string, MissingPart>();
-  const shown = shownKeys(placeOf);
+  const present = onceCalled(() => ({ ...WHOLE_PAGE, sights: presentSights() }));
+  const shown = onceCalled(() => new Set([...present().sights.values()].map(placeOf)));
   const reverted = revertedParts(now);
   const marks = currentMarks(now);
   const turns = new Map<Element, boolean>();
   const takesTurns = (element: Element) => {
-    const found = turns.get(element) ?? looks.some((one) => hasTakenTurns(element, one));
+    const found = turns.get(element) ?? looks.some((one) => hasTakenTurns(element, one, present()));
     turns.set(element, found);
     return found;
   };
@@ -571,11 +578,12 @@ function missingParts(): MissingPart[] {
       const from = Math.floor(stage === null ? top : Math.max(top, onPage(stage.getBoundingClientRect()).bottom));
       // A list may make its rows anew for each view, or reuse them.
       const isOne = element.isConnected && reusedRowOf(element) === null;
-      const key = isOne ? element : placeOf(sight);
-      if (typeof key === 'string' && shown().has(key)) continue;
+      const place = placeOf(sight);
+      if ((!isOne || now.get(element) === null) && shown().has(place)) continue;
+      const key = isOne ? element : place;
       const part = parts.get(key) ?? {
         element,
-        place: placeOf(sight),
+        place,
         content: contentOf(sight),
         drawn: sight.drawn,
         stage,
@@ -659,18 +667,25 @@ function revertedParts(now: ReadonlyMap<Element, Sight | null>): Map<Element, Ap
   return found;
 }
 
-/** Whether most of the place in which a look shows a part has shown something else in its stead, as that of a carousel does. */
-function hasTakenTurns(element: Element, seenIn: Look): boolean {
+/**
+ * Whether most of the place in which a look shows a part has shown something else in its stead, as that of a carousel does, in another
+ * look or at present.
+ */
+function hasTakenTurns(element: Element, seenIn: Look, present: Showing): boolean {
   const sight = seenIn.sights.get(element);
   if (sight === undefined) return false;
   const place = inView(sight, seenIn);
   const isMost = (box: ElementBox) => areaOf(common(box, place)) >= LEFT_MIN * areaOf(place);
-  return looks.some((other) => {
+  return [...looks, present].some((other) => {
     if (other.sights.has(element) || !isMost(inView(place, other))) return false;
     const there = [...other.sights].filter(([, box]) => isMost(inView(box, other)));
     // A list may make its rows anew for each view.
     if (there.some(([, box]) => placeOf(box) === placeOf(sight))) return false;
-    return there.some(([one]) => !seenIn.sights.has(one));
+    return there.some(([one, box]) => {
+      const then = seenIn.sights.get(one);
+      // A slide comes from beside. Blocks that are revealed by moving come from below.
+      return then === undefined || (!isMost(inView(then, seenIn)) && Math.abs(then.top - box.top) < 1);
+    });
   });
 }
 
@@ -687,19 +702,22 @@ function contentOf({ text, image }: Sight): string {
   return `${text} ${image}`;
 }
 
-/** The keys of what the page shows at present, computed when they are first needed. */
-function shownKeys(keyOf: (sight: Sight) => string): () => ReadonlySet<string> {
-  let keys: Set<string> | null = null;
+/** What the whole page shows at present. */
+function presentSights(): Map<Element, Sight> {
+  const see = observer();
+  const found = new Map<Element, Sight>();
+  eachElement(ELEMENTS_MAX, (element) => {
+    const sight = see(element);
+    if (sight !== null) found.set(element, sight);
+  });
+  return found;
+}
+
+function onceCalled<T>(make: () => T): () => T {
+  let made: { value: T } | null = null;
   return () => {
-    if (keys !== null) return keys;
-    const see = observer();
-    const found = new Set<string>();
-    eachElement(ELEMENTS_MAX, (element) => {
-      const sight = see(element);
-      if (sight !== null) found.add(keyOf(sight));
-    });
-    keys = found;
-    return found;
+    made ??= { value: make() };
+    return made.value;
   };
 }
 
@@ -718,11 +736,11 @@ function areaOf({ left, top, right, bottom }: ElementBox): number {
   return Math.max(0, right - left) * Math.max(0, bottom - top);
 }
 
-function inView({ left, right, ...box }: ElementBox, { top, bottom }: Pick<Look, 'top' | 'bottom'>): ElementBox {
+function inView({ left, right, ...box }: ElementBox, { top, bottom }: Pick<Showing, 'top' | 'bottom'>): ElementBox {
   return { left, right, top: Math.max(box.top, top), bottom: Math.min(box.bottom, bottom) };
 }
 
-function areaBetween(box: ElementBox, between: Pick<Look, 'top' | 'bottom'>): number {
+function areaBetween(box: ElementBox, between: Pick<Showing, 'top' | 'bottom'>): number {
   return areaOf(inView(box, between));
 }
 

@@ -49,6 +49,31 @@ it('a page that narrow views arrange otherwise, by a transition, is printed at t
   expect({ text: first?.text, left: first?.left, fitted }).toEqual({ text: 'words', left: 0, fitted: undefined });
 });
 
+/** Four slides, of which the window of the carousel shows two, with names and stars. It turns whenever the page is back at its top. */
+const carousel = (turn: string) => `<!doctype html>
+  <style>body{margin:0;padding:1500px 0}#window{overflow:hidden;height:200px}#stage{display:flex}.slide{flex:none;height:200px}.slide[hidden]{display:none}i{display:block;width:20px;height:20px;background:gold}</style>
+  <div id=window><div id=stage>${[0, 1, 2, 3].map((at) => `<div class=slide><p class=name>slide${at}</p><i></i></div>`).join('')}</div></div>
+  <script>let first = 0; const slides = [...stage.children], turn = () => { const half = innerWidth / 2; for (const slide of slides) slide.style.width = half + 'px'; ${turn} };
+  turn(); addEventListener('resize', turn); addEventListener('scroll', () => { if (scrollY === 0) { first = 1; turn(); } })</script>`;
+
+it.each([
+  ['slides', "stage.style.transform = 'translateX(' + -first * half + 'px)'"],
+  ['changes its slides', 'slides.forEach((slide, at) => { slide.hidden = at < first * 2 || at > first * 2 + 1 })'],
+])(
+  'a carousel that %s while it is out of view is printed as its scripts have arranged it for the paper',
+  async (_how, turn) => {
+    const { content, diagnostics, lacksContent } = await print(carousel(turn));
+    const names = (await printedTexts(content)).flat().filter(({ text }) => text.startsWith('slide'));
+    const lefts = names.map(({ left }) => Math.round(left)).sort((a, b) => a - b);
+    const half = ((210 / 25.4) * 72) / 2;
+    expect({ lefts, lacksContent, truncated: diagnostics.truncated }).toEqual({
+      lefts: [0, Math.round(half)],
+      lacksContent: false,
+      truncated: false,
+    });
+  },
+);
+
 it.each([
   ['at their places', "'position:absolute;left:0;top:' + at * 50 + 'px'", ''],
   ['in the flow', "''", "list.style.paddingTop = from * 50 + 'px'; list.style.paddingBottom = (120 - to) * 50 + 'px';"],
@@ -61,6 +86,15 @@ it.each([
   expect(words(content).match(/row\d{3}/g)).toEqual(
     Array.from({ length: 120 }, (_, at) => `row${String(at).padStart(3, '0')}`),
   );
+  expect(diagnostics.truncated).toBe(false);
+});
+
+it('a carousel that turns while only a part of it is in view is printed with one slide', async () => {
+  const slides = ['one', 'two', 'three', 'four', 'five'].map((name) => `<p>${name}</p>`).join('');
+  const html = `<!doctype html><style>body{margin:0;height:1600px}#all{padding-top:720px}p{height:380px;margin:0}</style><div id=all>${slides}</div>
+    <script>let turns = 0; const turn = () => { for (const [at, one] of [...all.children].entries()) one.hidden = at !== turns % 5; turns++ }; turn(); addEventListener('scroll', turn)</script>`;
+  const { content, diagnostics } = await print(html);
+  expect(words(content).match(/one|two|three|four|five/g)).toHaveLength(1);
   expect(diagnostics.truncated).toBe(false);
 });
 
