@@ -58,9 +58,20 @@ const HEADINGS_MAX = 5_000;
 export function keepHeadings(): void {
   const headings = trees().flatMap((tree) => allIn(tree, 'h1, h2, h3, h4, h5, h6'));
   for (const heading of headings.slice(0, HEADINGS_MAX)) {
-    if (heading instanceof HTMLElement && getComputedStyle(heading).breakAfter === 'auto')
+    if (heading instanceof HTMLElement && getComputedStyle(heading).breakAfter === 'auto' && isFollowed(heading))
       force(heading, 'break-after', 'avoid');
   }
+}
+
+/** Whether something follows in the same block. At the end of a card, a heading would keep all cards of a page on one sheet. */
+function isFollowed(element: Element): boolean {
+  const parent = element.parentElement;
+  if (parent === null || !/^(block|flow-root|list-item)$/.test(getComputedStyle(parent).display)) return false;
+  for (let next = element.nextSibling; next !== null; next = next.nextSibling) {
+    if (next.nodeType === Node.TEXT_NODE && (next as Text).data.trim() !== '') return true;
+    if (next.nodeType === Node.ELEMENT_NODE && (next as Element).getClientRects().length > 0) return true;
+  }
+  return /^h(eader|group)$/.test(parent.localName) && isFollowed(parent);
 }
 
 let hiding: CSSStyleSheet | null = null;

@@ -37,6 +37,28 @@ it('parts that hide again outside the view are printed', async () => {
   expect(diagnostics.truncated).toBe(false);
 });
 
+it.each(['<h3>title</h3>', '<header><h3>title</h3></header>'])(
+  'a heading is on the sheet of what follows it: %s',
+  async (title) => {
+    const html = `<!doctype html><style>body,h3,p{margin:0}.banner{height:1050px}h3{height:24px}p{height:226px;break-inside:avoid}</style>
+    <div class=banner>above</div><section>${title}<p>words</p></section>`;
+    const pages = (await printedTexts((await print(html)).content)).map((texts) => texts.map(({ text }) => text));
+    expect(pages).toEqual([['above'], ['title', 'words']]);
+  },
+);
+
+it('rows of cards that end with headings are broken between sheets', async () => {
+  const row = (at: number) =>
+    `<div class=row><div><p></p><h3>title${at}</h3></div><div><p></p><h3>beside</h3></div></div>`;
+  const html = `<!doctype html><style>body,h3,p{margin:0}.banner{height:200px}.row{display:flex}.row div{flex:1}h3{height:24px}p{height:226px;break-inside:avoid}</style>
+    <div class=banner></div>${[0, 1, 2, 3].map(row).join('')}`;
+  const { content } = await print(html);
+  const titles = (await printedTexts(content)).map(
+    (texts) => texts.filter(({ text }) => text.startsWith('title')).length,
+  );
+  expect(titles).toEqual([3, 1]);
+});
+
 it('a page that narrow views arrange otherwise, by a transition, is printed at the scale of the paper', async () => {
   const html = `<!doctype html><style>body{margin:0}main{transition:margin .2s;margin-left:0}p{width:700px}@media(min-width:1000px){main{margin-left:300px}}</style><main><p>words</p></main>
     <script>addEventListener('resize', () => {})</script>`;
