@@ -1,7 +1,8 @@
 /**
  * Trial "still": the fidelity pages, captured again and again beside four busy loops: one distinct picture each, by its pixels. With
  * `--pages DIR`, a directory of pages that each tell in `#o` how far they have come (pages.mjs exports P and WANT, server.mjs `start`), all of
- * them end as they should in each browser of this machine but for two, and none hangs. `--libs DIR` has the packages that they use.
+ * them end as they should in each browser of this machine, with frames on demand and without, but for two, and none hangs. `--libs DIR` has
+ * the packages that they use.
  *
  * Sabotage that turns it red: return early from `stopPage` in page/page-clock.ts, or from `advanceTime` in page/page-clock.ts (the second part).
  */
@@ -11,6 +12,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
 import type { Inspection } from '../../src/contract/capture-data.js';
+import type { Executable } from '../../src/render/launch/executable.js';
 import type { PageSession } from '../../src/render/page-session.js';
 import { INVENTED_PAGES } from '../fixtures/invented-pages.js';
 import { html } from '../fixtures/site/answer.js';
@@ -68,6 +70,7 @@ export async function run(options: {
         );
         if (hash !== undefined) seen.push(hash);
       }
+      process.stderr.write(`${name}: ${seen.length} captures, ${new Set(seen).size} distinct\n`);
       if (new Set(seen).size <= 1) continue;
       different++;
       problems.push(`${name}: ${new Set(seen).size} distinct pictures: ${tally(seen)}`);
@@ -104,13 +107,13 @@ async function judgeEndings(dir: string, libs: string | undefined): Promise<Tria
   const { port } = server.address() as { port: number };
   const figures: Record<string, string> = {};
   const problems: string[] = [];
-  for (const executable of EACH_KIND) {
+  for (const { executable, framesOnDemand, name: way } of EACH_KIND.flatMap(waysToDraw)) {
     let shown = '';
     const inspect = async (session: PageSession): Promise<Inspection> => {
       shown = await outcome(session);
       return { markdown: '', accessibleTree: '' };
     };
-    await using rig = await openRig({ executable, inspect, allow: ['127.0.0.1', 'localhost'] });
+    await using rig = await openRig({ executable, framesOnDemand, inspect, allow: ['127.0.0.1', 'localhost'] });
     const unended: string[] = [];
     for (const [name, wanted] of Object.entries(WANT)) {
       shown = '';
@@ -119,16 +122,23 @@ async function judgeEndings(dir: string, libs: string | undefined): Promise<Tria
         .capture(`http://127.0.0.1:${port}/${name}`, { timeout: ENDINGS_TIMEOUT_MS, inspect_page: true })
         .catch((error: unknown) => (shown = String(error)));
       if (!wanted.test(shown)) unended.push(`${name} (${shown.slice(0, 80)})`);
-      if (performance.now() - began > ENDINGS_TIMEOUT_MS + GRACE_MS) problems.push(`${executable.kind}: ${name} hangs`);
+      if (performance.now() - began > ENDINGS_TIMEOUT_MS + GRACE_MS) problems.push(`${way}: ${name} hangs`);
     }
     const count = Object.keys(WANT).length;
-    figures[`${executable.kind}: pages that end as they should`] = `${count - unended.length} of ${count}`;
-    if (unended.length > UNENDED_MAX) problems.push(`${executable.kind}: unfinished: ${unended.join('; ')}`);
-    else if (unended.length > 0) figures[`${executable.kind}: unfinished`] = unended.join('; ');
+    figures[`${way}: pages that end as they should`] = `${count - unended.length} of ${count}`;
+    if (unended.length > UNENDED_MAX) problems.push(`${way}: unfinished: ${unended.join('; ')}`);
+    else if (unended.length > 0) figures[`${way}: unfinished`] = unended.join('; ');
   }
   server.closeAllConnections();
   server.close();
   return { figures, problems };
+}
+
+/** A browser that can draw on demand is tried in both ways: STILLFRAME_FRAMES=false has it draw by itself. */
+function waysToDraw(executable: Executable) {
+  const byItself = { executable, framesOnDemand: false, name: executable.kind };
+  if (executable.drawsOnDemand !== true) return [byItself];
+  return [{ ...byItself, framesOnDemand: true, name: `${executable.kind}, frames on demand` }, byItself];
 }
 
 /** The page is stopped by now: its document is read by the protocol. */
