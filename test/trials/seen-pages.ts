@@ -43,7 +43,7 @@ export const SEEN_PAGES: Record<string, string[]> = {
   'soft-ui-design-system@1.0.4': ['presentation.html', 'pages/about-us.html', 'pages/author.html'],
   'soft-ui-dashboard@1.0.1': ['pages/dashboard.html', 'pages/profile.html'],
   'material-dashboard@3.1.0': ['pages/dashboard.html', 'pages/billing.html'],
-  'admin-lte@3.2.0': ['index.html', 'pages/widgets.html', 'pages/UI/timeline.html', 'pages/tables/data.html'],
+  'admin-lte@3.2.0': ['pages/widgets.html', 'pages/UI/timeline.html', 'pages/tables/data.html'],
   'adminlte4@4.0.0-beta.3.20241227': ['dist/pages/index.html', 'dist/pages/layout/fixed-sidebar.html'],
   'gentelella@1.4.0': ['production/index.html', 'production/tables_dynamic.html'],
 };

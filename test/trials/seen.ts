@@ -78,6 +78,7 @@ export async function run({ sites, only = '' }: { sites?: string; only?: string 
   for (const path of paths.filter((one) => one.includes(only))) {
     const url = `${site.origin}${path}`;
     const { lines, printed } = await look(browser, url);
+    if (lines.length === 0) problems.push(`${path}: no line was seen: is the page complete?`);
     const wish = { timeout: 60_000, viewport: { ...VIEW, deviceScaleFactor: 1 } };
     const made = await rig
       .capture(url, { ...wish, full_page: true })
@@ -93,7 +94,7 @@ export async function run({ sites, only = '' }: { sites?: string; only?: string 
         .join(' '),
     );
     const missing = lines.filter((line) => !isShown(line, full));
-    const unprinted = printed.filter((text) => !text.split(/\s+/).every((word) => words.includes(plain(word))));
+    const unprinted = printed.filter((text) => !text.split(/\s+/).every((word) => isPrinted(word, words)));
     figures.pages++;
     figures.lines += lines.length;
     figures.texts += printed.length;
@@ -119,6 +120,19 @@ const shown = (texts: string[]): string =>
     .slice(0, 6)
     .map((text) => JSON.stringify(text.slice(0, 40)))
     .join(', ');
+
+/** From this length on, a word is also found with a few letters of others between its own, as where the letters of two texts overlap. */
+const LONG_WORD = 8;
+
+/** Whether a PDF has a word. A narrow column also breaks lines at hyphens and slashes, and then has text of other columns between. */
+function isPrinted(word: string, words: string): boolean {
+  return word.split(/[-/]/).every((part) => {
+    const letters = plain(part);
+    return (
+      words.includes(letters) || (letters.length >= LONG_WORD && new RegExp([...letters].join('.{0,2}')).test(words))
+    );
+  });
+}
 
 /** Letters and digits alone: ligatures, case, hyphens and spaces differ in a PDF. */
 const plain = (text: string): string =>
@@ -156,6 +170,7 @@ async function look(browser: Browser, url: string): Promise<{ lines: SeenText[];
   }
   await page.emulateMedia({ media: 'print' });
   await page.setViewportSize({ ...VIEW, width: PAPER_WIDTH });
+  await page.waitForTimeout(LOOK_MS);
   const printed = new Set((await page.evaluate(NOTED_IN_PRINT)) as number[]);
   return {
     lines,
@@ -195,11 +210,13 @@ const points = [box.left + 2, box.left + box.width / 2, box.right - 2].flatMap((
   return found;
 })()`;
 
+/** Runs in the page: the numbers of the texts that print shows, or that are no longer in the page. Those cut at its left are left out. */
 const NOTED_IN_PRINT = `[...window.__seen].flatMap(([node, at]) => {
   const range = document.createRange();
   range.selectNodeContents(node);
   const parent = node.parentElement;
-  const isShown = node.isConnected && parent !== null && getComputedStyle(parent).visibility === 'visible' && range.getClientRects().length > 0;
+  const boxes = range.getClientRects();
+  const isShown = parent !== null && getComputedStyle(parent).visibility === 'visible' && boxes.length > 0 && boxes[0].left >= 0;
   return isShown || !node.isConnected ? [at] : [];
 })`;
 
