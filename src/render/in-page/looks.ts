@@ -44,16 +44,10 @@ interface Sight extends ElementBox {
   stage: Element | null;
 }
 
-/** The parts that are visible between two heights, in CSS px of the page. */
-interface Showing {
+interface Look {
   top: number;
   bottom: number;
   sights: Map<Element, Sight>;
-}
-
-const WHOLE_PAGE = { top: Number.NEGATIVE_INFINITY, bottom: Number.POSITIVE_INFINITY };
-
-interface Look extends Showing {
   /** The appearances of the parts that were visible, and of the elements around them. */
   states: Map<Element, State>;
 }
@@ -373,14 +367,14 @@ function bestShown(areas: [one: Look, area: number][]): Look | undefined {
 /**
  * Puts the missing parts of a page back into the state in which most of them was visible, where it cannot be captured at the scroll
  * position at which they were seen, as on paper.
- * @param within the element whose parts are put back; by default, those of the whole page
+ * @param within the element of which only the parts that are still there are put back; by default, all those of the whole page are
  */
 export async function putBack(within: Element | null = null): Promise<void> {
   const done = new Map<Element, State>();
   const removed = new Map<Element, Map<Element, number>>();
   for (const { element, areas, stage } of missing) {
     // On paper, a pinned element would be on every sheet.
-    if (stage !== null || (within !== null && !within.contains(element))) continue;
+    if (stage !== null || (within !== null && !(element.isConnected && within.contains(element)))) continue;
     // A list may make its rows anew for each view.
     const best = bestShown([...areas].filter(([one]) => one.states.has(element)));
     for (let at: Element | null = element; at !== within && at !== null && !isPage(at) && !done.has(at); ) {
@@ -392,6 +386,10 @@ export async function putBack(within: Element | null = null): Promise<void> {
       else if (!at.isConnected && parent !== null && at.parentNode === null) parent.append(at);
       at = parent;
     }
+  }
+  if (within !== null) {
+    for (const [element, state] of done) restore(element, state);
+    return;
   }
   // Restored paddings would move the rows that are there.
   const lists = [...removed].map(([list, rows]) => ({
@@ -552,13 +550,15 @@ function missingParts(): MissingPart[] {
   const see = observer();
   const now = new Map([...best.keys()].map((element) => [element, see(element)] as const));
   const parts = new Map<Element | string, MissingPart>();
-  const present = onceCalled(() => ({ ...WHOLE_PAGE, sights: presentSights() }));
-  const shown = onceCalled(() => new Set([...present().sights.values()].map(placeOf)));
+  const present = onceCalled(presentSights);
+  const shown = onceCalled(() => new Set([...present().values()].map(placeOf)));
+  const shownAlike = onceCalled(() => new Set([...present().values()].map(lookOf)));
+  const kinds = onceCalled(() => byKind(present()));
   const reverted = revertedParts(now);
   const marks = currentMarks(now);
   const turns = new Map<Element, boolean>();
   const takesTurns = (element: Element) => {
-    const found = turns.get(element) ?? looks.some((one) => hasTakenTurns(element, one, present()));
+    const found = turns.get(element) ?? looks.some((one) => hasTakenTurns(element, one, kinds()));
     turns.set(element, found);
     return found;
   };
@@ -572,14 +572,14 @@ function missingParts(): MissingPart[] {
       const changed = reverted.get(element);
       const hasReverted = changed?.appearance === appearanceOf(sight) && changed.moves === sight.moves;
       if (!isBest || (!hasReverted && isStillSeen(sight, now.get(element) ?? null))) continue;
-      if (stage === null && (takesTurns(element) || marks.haveMoved(element, sight))) continue;
+      if (stage === null && (takesTurns(element) || marks.haveMoved(element, sight, one))) continue;
       const { top, bottom } = sight;
       // Where a stage is at the top of the page, it is captured as it is there.
       const from = Math.floor(stage === null ? top : Math.max(top, onPage(stage.getBoundingClientRect()).bottom));
       // A list may make its rows anew for each view, or reuse them.
       const isOne = element.isConnected && reusedRowOf(element) === null;
       const place = placeOf(sight);
-      if ((!isOne || now.get(element) === null) && shown().has(place)) continue;
+      if (isOne ? now.get(element) === null && shownAlike().has(lookOf(sight)) : shown().has(place)) continue;
       const key = isOne ? element : place;
       const part = parts.get(key) ?? {
         element,
@@ -602,24 +602,29 @@ function missingParts(): MissingPart[] {
 }
 
 /**
- * The marks that one of several parts below the view has at a time, such as the dot of the current slide.
+ * Finds the marks that exactly one of several parts has at a time, such as the dot of the current slide.
  * @param now the present sights of parts
  */
 function currentMarks(now: ReadonlyMap<Element, Sight | null>) {
   const bottom = pageScroller().scrollTop + viewHeight();
   const markOf = ({ name, paint, opacity }: Sight) => `${name} ${paint} ${opacity.toFixed(1)}`;
-  const found = new Map<Element | null, Set<string>>();
+  const beside = new Map<Element | null, [Element, Sight][]>();
   for (const [element, sight] of now) {
     const parent = flatTreeParent(element);
-    if (sight !== null && sight.top >= bottom) found.set(parent, (found.get(parent) ?? new Set()).add(markOf(sight)));
+    const parts = beside.get(parent) ?? [];
+    if (sight !== null && sight.top >= bottom) parts.push([element, sight]);
+    beside.set(parent, parts);
   }
   return {
-    /** Whether a part beside the element has the mark that it had, and the element itself is there without it. */
-    haveMoved(element: Element, before: Sight): boolean {
+    /** Whether one part beside the element has the mark that it alone had in a look, and the element itself is there without it. */
+    haveMoved(element: Element, before: Sight, { sights }: Look): boolean {
       const present = now.get(element) ?? null;
       if (present === null || present.opacity < LEGIBLE_MIN || present.moves !== before.moves) return false;
       const mark = markOf(before);
-      return mark !== markOf(present) && (found.get(flatTreeParent(element))?.has(mark) ?? false);
+      const parts = beside.get(flatTreeParent(element)) ?? [];
+      const marked = parts.filter(([, sight]) => markOf(sight) === mark);
+      const wereMarked = parts.filter(([one]) => markOf(sights.get(one) ?? present) === mark);
+      return mark !== markOf(present) && marked.length === 1 && wereMarked.length === 1;
     },
   };
 }
@@ -668,30 +673,59 @@ function revertedParts(now: ReadonlyMap<Element, Sight | null>): Map<Element, Ap
 }
 
 /**
- * Whether most of the place in which a look shows a part has shown something else in its stead, as that of a carousel does, in another
- * look or at present.
+ * Whether the place in which a look shows a part has shown something else in its stead, as that of a carousel does. Where only a part of
+ * the place was in view, and at present, it must be of the same kind: a block that is drawn only in view has a placeholder elsewhere.
+ * @param present what the page shows at present, by kind
  */
-function hasTakenTurns(element: Element, seenIn: Look, present: Showing): boolean {
+function hasTakenTurns(element: Element, seenIn: Look, present: ReadonlyMap<string, [Element, Sight][]>): boolean {
   const sight = seenIn.sights.get(element);
   if (sight === undefined) return false;
   const place = inView(sight, seenIn);
-  const isMost = (box: ElementBox) => areaOf(common(box, place)) >= LEFT_MIN * areaOf(place);
-  return [...looks, present].some((other) => {
-    if (other.sights.has(element) || !isMost(inView(place, other))) return false;
-    const there = [...other.sights].filter(([, box]) => isMost(inView(box, other)));
+  const kind = kindOf(element);
+  const covers = (box: ElementBox, part: ElementBox) => areaOf(common(box, part)) >= LEFT_MIN * areaOf(part);
+  const isWhole = ({ top, bottom }: Look) => sight.top >= top && sight.bottom <= bottom;
+  const isOther = (there: [Element, Sight][]) =>
     // A list may make its rows anew for each view.
-    if (there.some(([, box]) => placeOf(box) === placeOf(sight))) return false;
-    return there.some(([one, box]) => {
+    !there.some(([, box]) => placeOf(box) === placeOf(sight)) &&
+    there.some(([one, box]) => {
       const then = seenIn.sights.get(one);
-      // A slide comes from beside. Blocks that are revealed by moving come from below.
-      return then === undefined || (!isMost(inView(then, seenIn)) && Math.abs(then.top - box.top) < 1);
+      // The next slide may have been beside it. A block that is revealed by moving up or down is not another slide.
+      return then === undefined || (!covers(inView(then, seenIn), place) && Math.abs(then.top - box.top) < 1);
     });
+  const isLevel = (box: ElementBox) => Math.abs(box.top - sight.top) < 2;
+  const [now, there] = [present.get(kind) ?? [], [] as [Element, Sight][]];
+  for (const [one, box] of now) if (one !== element && isLevel(box) && covers(box, place)) there.push([one, box]);
+  const hasMovedAway = now.some(([one, box]) => one === element && !isLevel(box));
+  if (!hasMovedAway && isOther(there)) return true;
+  return looks.some((other) => {
+    if (other.sights.has(element) || !covers(inView(place, other), place)) return false;
+    const there = [...other.sights].filter(([, box]) => covers(inView(box, other), place));
+    return isOther(isWhole(seenIn) && isWhole(other) ? there : there.filter(([one]) => kindOf(one) === kind));
   });
+}
+
+function kindOf(element: Element): string {
+  return `${element.localName} ${element.getAttribute('class') ?? ''}`;
+}
+
+function byKind(sights: ReadonlyMap<Element, Sight>): Map<string, [Element, Sight][]> {
+  const found = new Map<string, [Element, Sight][]>();
+  for (const [element, sight] of sights) {
+    const alike = found.get(kindOf(element)) ?? [];
+    alike.push([element, sight]);
+    found.set(kindOf(element), alike);
+  }
+  return found;
 }
 
 function placeOf(sight: Sight): string {
   const { left, top, right, bottom } = sight;
   return [left, top, right, bottom].map(Math.round).join() + sight.name + contentOf(sight);
+}
+
+/** A key of all that a part shows at its place. */
+function lookOf(sight: Sight): string {
+  return `${placeOf(sight)} ${sight.paint} ${sight.drawn}`;
 }
 
 function appearanceOf(sight: Sight): string {
@@ -736,11 +770,11 @@ function areaOf({ left, top, right, bottom }: ElementBox): number {
   return Math.max(0, right - left) * Math.max(0, bottom - top);
 }
 
-function inView({ left, right, ...box }: ElementBox, { top, bottom }: Pick<Showing, 'top' | 'bottom'>): ElementBox {
+function inView({ left, right, ...box }: ElementBox, { top, bottom }: Pick<Look, 'top' | 'bottom'>): ElementBox {
   return { left, right, top: Math.max(box.top, top), bottom: Math.min(box.bottom, bottom) };
 }
 
-function areaBetween(box: ElementBox, between: Pick<Showing, 'top' | 'bottom'>): number {
+function areaBetween(box: ElementBox, between: Pick<Look, 'top' | 'bottom'>): number {
   return areaOf(inView(box, between));
 }
 

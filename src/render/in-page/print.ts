@@ -9,6 +9,7 @@ import {
   eachElement,
   force,
   forceAll,
+  isPage,
   keepAdopted,
   pageScroller,
   sheetOf,
@@ -63,15 +64,29 @@ export function keepHeadings(): void {
   }
 }
 
-/** Whether something follows in the same block. At the end of a card, a heading would keep all cards of a page on one sheet. */
+/**
+ * Whether something follows below, in the same block or in one around it. A heading at the end of a card beside others would keep all
+ * cards of a page on one sheet.
+ */
 function isFollowed(element: Element): boolean {
-  const parent = element.parentElement;
-  if (parent === null || !/^(block|flow-root|list-item)$/.test(getComputedStyle(parent).display)) return false;
-  for (let next = element.nextSibling; next !== null; next = next.nextSibling) {
-    if (next.nodeType === Node.TEXT_NODE && (next as Text).data.trim() !== '') return true;
-    if (next.nodeType === Node.ELEMENT_NODE && (next as Element).getClientRects().length > 0) return true;
+  for (let at = element, { parentElement: parent } = at; parent !== null; at = parent, parent = at.parentElement) {
+    const { display, flexDirection, gridTemplateColumns } = getComputedStyle(parent);
+    const isColumn = /flex/.test(display)
+      ? flexDirection.startsWith('column')
+      : /grid/.test(display)
+        ? !gridTemplateColumns.includes(' ')
+        : /^(block|flow-root|list-item)$/.test(display);
+    const { float, display: own } = getComputedStyle(at);
+    if (!isColumn || float !== 'none' || /^inline/.test(own)) return false;
+    for (let next = at.nextSibling; next !== null; next = next.nextSibling) if (isInFlow(next)) return true;
+    if (isPage(parent)) return false;
   }
-  return /^h(eader|group)$/.test(parent.localName) && isFollowed(parent);
+  return false;
+}
+
+function isInFlow(node: Node): boolean {
+  if (!(node instanceof Element)) return node.nodeType === Node.TEXT_NODE && node.textContent?.trim() !== '';
+  return node.getClientRects().length > 0 && !/absolute|fixed/.test(getComputedStyle(node).position);
 }
 
 let hiding: CSSStyleSheet | null = null;
@@ -87,7 +102,7 @@ export function hideContent(isHidden: boolean): void {
   else document.adoptedStyleSheets = documentProperty('adoptedStyleSheets').filter((sheet) => sheet !== hiding);
 }
 
-/** Ends all transitions for good: in a stopped page, those that start when it is laid out for the paper would never end. */
+/** Switches transitions off: in a stopped page, those that start when it is laid out for the paper would never end. */
 export function endTransitions(): void {
   adopt('*, ::before, ::after { transition: none !important }');
 }

@@ -1,5 +1,14 @@
 import { isEmpty, isInFixed } from './boxes.js';
-import { allIn, eachElement, flatTreeParent, hasVisibleStyle, isPage, pageBoxes, pageScroller } from './dom.js';
+import {
+  allIn,
+  eachElement,
+  flatTreeParent,
+  hasVisibleStyle,
+  isPage,
+  pageBoxes,
+  pageScroller,
+  styleOf,
+} from './dom.js';
 import { inner, keep, unclip } from './expand.js';
 import { finishMotion } from './frames.js';
 import { keepMissing, look, putBack } from './looks.js';
@@ -15,6 +24,7 @@ const COVERS_MIN = 0.9;
 const LONGER_MIN = 0.25;
 /** The minimum share of the document's length that the content has if scripts move it along with the document. */
 const FOLLOWS_MIN = 0.8;
+const TRANSFORM_MAX_CHARS = 200;
 
 let moved: HTMLElement | null = null;
 
@@ -50,9 +60,15 @@ export function hidesPart(): boolean {
   });
 }
 
-/** Whether text of the moved content is hidden. Scripts that follow the mouse wheel do not notice that the document was scrolled. */
+/** Whether text in the flow of the moved content is hidden. Scripts that follow the mouse wheel do not notice that the document was scrolled. */
 export function hidesText(): boolean {
-  return moved !== null && textsIn(moved).some((element) => !hasVisibleStyle(element));
+  // Closed menus are out of the flow.
+  const isInFlow = (element: Element) => {
+    for (let at: Element | null = element; at !== null && at !== moved; at = flatTreeParent(at))
+      if (/absolute|fixed/.test(getComputedStyle(at).position)) return false;
+    return true;
+  };
+  return moved !== null && textsIn(moved).some((element) => !hasVisibleStyle(element) && isInFlow(element));
 }
 
 /**
@@ -63,13 +79,29 @@ export function turnWheel(deltaY: number): void {
   const [clientX, clientY] = [innerWidth / 2, innerHeight / 2];
   // Chromium 156 gives an event of ours `wheelDeltaY` the wrong sign unless it is told.
   const init = { deltaY, wheelDeltaY: -deltaY, clientX, clientY, bubbles: true, cancelable: true, composed: true };
-  moved?.dispatchEvent(new WheelEvent('wheel', init));
+  if (moved !== null) EventTarget.prototype.dispatchEvent.call(moved, new WheelEvent('wheel', init));
 }
 
-/** How far scripts have moved the content up, though it is laid out unmoved: in CSS px, or in the unit that they use. */
+/** How far scripts have moved the content up, though it is laid out unmoved, in CSS px. */
 export function movedBy(): number {
   const parts = moved === null ? [] : [moved, ...inFlow(moved)];
-  return Math.max(0, ...parts.map(({ style }) => -downOf(style.transform) - (Number.parseFloat(style.top) || 0)));
+  return Math.max(
+    0,
+    ...parts.map((one) => -downOf(styleOf(one).transform) - (Number.parseFloat(styleOf(one).top) || 0)),
+  );
+}
+
+/** Lengths relative to the view, which have no matrix. Parts of such a page are as high as the view. */
+const RELATIVE = /(?:translateY\(|translate(?:3d)?\([^,()]*,)\s*(-?[\d.]+)(?:%|vh)/;
+
+function downOf(transform: string): number {
+  const [, share] = RELATIVE.exec(transform.slice(0, TRANSFORM_MAX_CHARS)) ?? [];
+  if (share !== undefined) return (Number(share) / 100) * innerHeight;
+  try {
+    return new DOMMatrix(transform).f;
+  } catch {
+    return 0;
+  }
 }
 
 /** Notes what is in view at the place to which scripts have moved the content. */
@@ -86,15 +118,6 @@ export function lookThere(): void {
 export async function showSeen(): Promise<void> {
   keepMissing();
   await putBack(moved);
-}
-
-function downOf(transform: string): number {
-  try {
-    return new DOMMatrix(transform).f;
-  } catch {
-    // Relative lengths have no matrix.
-    return Number.parseFloat(transform.split(',')[1] ?? transform.split('(')[1] ?? '') || 0;
-  }
 }
 
 function textsIn(part: HTMLElement): Element[] {

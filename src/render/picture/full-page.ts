@@ -52,11 +52,10 @@ const FIT_ROUNDS = 8;
 const FADING_MAX_MS = 1_500;
 /** The page's time for half a view that the mouse wheel is turned by, in ms. */
 const WHEEL_MS = 150;
-/** The number of turns without movement after which the end is reached: some pages ignore the wheel for 0.7 s after they have moved. */
+/** The number of turns without movement after which no more are tried: some pages ignore the wheel for 0.7 s after they have moved. */
 const WHEEL_STUCK = 8;
-const WHEEL_TURNS_MAX = 200;
-/** The most turns of the wheel by which a page gets back to its start. */
-const WHEEL_BACK_MAX = 20;
+/** The longest that turning the wheel to the end takes, and that turning it back does, in ms. */
+const WHEEL_MAX_MS = 4_000;
 /** The wait at the end of the page for content that extends it, in ms. */
 export const END_WAIT_MS = 800;
 /** The longest that a scroll takes which began before the time limit, and the return to the top, on a busy machine, in ms. */
@@ -101,8 +100,7 @@ export async function scrollThrough(
     for (const to of await back.call('looks.unseenAt'))
       if (monotonicNow() < limits.deadline) await stepTo(timed, page, { to, options, fading });
     await stepTo(timed, back, { to: 0, options, fading });
-    if (await back.call('transformedContent.hidesText'))
-      await turnWheel(timed, back, { half: start.viewHeight / 2, deadline: limits.deadline });
+    if (await back.call('transformedContent.hidesText')) await turnWheel(timed, start, limits.deadline);
   }
   // A page that never becomes idle is not waited for again.
   if (steps > 0 || start.pageHeight > start.viewHeight + 1) await limits.waitForIdle();
@@ -118,27 +116,34 @@ export async function scrollThrough(
 
 /**
  * Turns the mouse wheel to the end of a page that moves its content by a transform, and back.
- * @param half of the view's height in CSS px
+ * @param extent of the page, in which the content is laid out unmoved
  * @param deadline ms by `monotonicNow`
  */
-async function turnWheel(timed: TimedPage, page: BoundedPage, { half, deadline }: { half: number; deadline: number }) {
+async function turnWheel(timed: TimedPage, { pageHeight, viewHeight }: PageExtent, deadline: number): Promise<void> {
+  const until = Math.min(deadline, monotonicNow() + WHEEL_MAX_MS);
+  const page = boundedPage(timed.session, until + WHEEL_MAX_MS + LAST_STEP_MS);
   const turn = async (deltaY: number, ms: number) => {
     await page.call('transformedContent.turnWheel', deltaY);
     await advanceTime(timed, ms, { realMs: STOP_MAX_MS, holds: false });
     return await page.call('transformedContent.movedBy');
   };
   const start = await page.call('transformedContent.movedBy');
+  // A turn at the end could open another page.
+  const end = pageHeight - viewHeight - 1;
   let at = start;
-  for (let turns = 0, stuck = 0; turns < WHEEL_TURNS_MAX && stuck < WHEEL_STUCK && monotonicNow() < deadline; turns++) {
+  let moves = 0;
+  for (let stuck = 0; at < end && stuck < WHEEL_STUCK && monotonicNow() < until; ) {
     const before = at;
-    at = await turn(half, WHEEL_MS);
+    at = await turn(viewHeight / 2, WHEEL_MS);
     // Some pages begin again at their end.
     if (at < before - 1) break;
     stuck = at - before < 1 ? stuck + 1 : 0;
+    if (stuck > 0) continue;
+    moves += 1;
     await page.call('transformedContent.lookThere');
   }
   // A page may move by one section for each turn.
-  for (let turns = 0; Math.abs(at - start) >= 1 && turns < WHEEL_BACK_MAX; turns++)
+  for (let turns = 0; Math.abs(at - start) >= 1 && turns <= moves && monotonicNow() < until + WHEEL_MAX_MS; turns++)
     at = await turn(-WHOLE_PAGE_MAX_HEIGHT_PX, SHOWN_MS);
   await page.call('transformedContent.showSeen');
 }

@@ -107,7 +107,7 @@ it('a carousel that is wholly in view at one stop alone shows one slide', async 
   const html = `<!doctype html><style>body{margin:0;height:2000px}#all{position:absolute;top:650px;width:500px;height:500px}p{margin:0;height:100%}
       #dots{position:absolute;top:1100px;left:100px}#dots i{display:inline-block;width:20px;height:20px;background:#111;opacity:.5}#dots .now{opacity:1}</style>
     <div id=all>${slides}</div><div id=dots>${'<i></i>'.repeat(12)}</div>
-    <script>let turns = 0; const turn = () => { for (const one of [all, dots]) for (const [at, each] of [...one.children].entries()) { each.className = at === turns % 12 ? 'now' : ''; each.hidden = one === all && at !== turns % 12 } turns++ }; turn(); addEventListener('scroll', turn)</script>`;
+    <script>let turns = 0; const turn = () => { for (const one of [all, dots]) for (const [at, each] of [...one.children].entries()) { if (one === dots) each.className = at === turns % 12 ? 'now' : ''; else each.hidden = at !== turns % 12 } turns++ }; turn(); addEventListener('scroll', turn)</script>`;
   const view = { viewport: { width: 600, height: 600, deviceScaleFactor: 1 } };
   const { content, diagnostics, lacksContent } = await take(browser, html, { ...view, full_page: true });
   const blots = await Promise.all(colors.map((rgb) => blotOf(content, rgb)));
