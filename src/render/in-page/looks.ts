@@ -72,6 +72,8 @@ const HIDING_FILTER = /blur\(([4-9]|\d\d)|(opacity|brightness)\(0(\.[0-4]\d*)?\)
 const BLURRED = 0.3;
 /** The opacity from which a part that is dimmed can still be read, such as the dots of a carousel. */
 const LEGIBLE_MIN = 0.5;
+/** How far the tops of the slides of a carousel may differ, in CSS px. */
+const SLIDE_SLACK_PX = 2;
 /** A part of which less is left has been collapsed. */
 const LEFT_MIN = 0.5;
 const REPLACED =
@@ -556,10 +558,10 @@ function missingParts(): MissingPart[] {
   const kinds = onceCalled(() => byKind(present()));
   const reverted = revertedParts(now);
   const marks = currentMarks(now);
-  const turns = new Map<Element, boolean>();
-  const takesTurns = (element: Element) => {
-    const found = turns.get(element) ?? looks.some((one) => hasTakenTurns(element, one, kinds()));
-    turns.set(element, found);
+  const slides = new Map<Element, boolean>();
+  const isSlide = (element: Element) => {
+    const found = slides.get(element) ?? looks.some((one) => hasAlternated(element, one, kinds()));
+    slides.set(element, found);
     return found;
   };
   for (const one of looks)
@@ -572,7 +574,11 @@ function missingParts(): MissingPart[] {
       const changed = reverted.get(element);
       const hasReverted = changed?.appearance === appearanceOf(sight) && changed.moves === sight.moves;
       if (!isBest || (!hasReverted && isStillSeen(sight, now.get(element) ?? null))) continue;
-      if (stage === null && (takesTurns(element) || marks.haveMoved(element, sight, one))) continue;
+      if (
+        stage === null &&
+        (takesTurns(element, sight, one) || isSlide(element) || marks.haveMoved(element, sight, one))
+      )
+        continue;
       const { top, bottom } = sight;
       // Where a stage is at the top of the page, it is captured as it is there.
       const from = Math.floor(stage === null ? top : Math.max(top, onPage(stage.getBoundingClientRect()).bottom));
@@ -672,36 +678,57 @@ function revertedParts(now: ReadonlyMap<Element, Sight | null>): Map<Element, Ap
   return found;
 }
 
+/** Whether the place of a part has shown something else in its stead, as that of a carousel does, while all of it was in view. */
+function takesTurns(element: Element, sight: Sight, seenIn: Look): boolean {
+  const showsPlace = ({ top, bottom }: Look) => sight.top >= top && sight.bottom <= bottom;
+  if (!showsPlace(seenIn)) return false;
+  return looks.some((other) => {
+    if (!showsPlace(other) || other.sights.has(element)) return false;
+    return isReplacedBy(
+      [...other.sights].filter(([, box]) => covers(box, sight)),
+      sight,
+      seenIn,
+    );
+  });
+}
+
 /**
- * Whether the place in which a look shows a part has shown something else in its stead, as that of a carousel does. Where only a part of
- * the place was in view, and at present, it must be of the same kind: a block that is drawn only in view has a placeholder elsewhere.
+ * Whether another part of the same kind has been in the place of a part, as the next slide of a carousel is, while most of the place was in
+ * view, or is there at present. A block that is drawn only in view has a placeholder of another kind elsewhere.
  * @param present what the page shows at present, by kind
  */
-function hasTakenTurns(element: Element, seenIn: Look, present: ReadonlyMap<string, [Element, Sight][]>): boolean {
+function hasAlternated(element: Element, seenIn: Look, present: ReadonlyMap<string, [Element, Sight][]>): boolean {
   const sight = seenIn.sights.get(element);
   if (sight === undefined) return false;
   const place = inView(sight, seenIn);
   const kind = kindOf(element);
-  const covers = (box: ElementBox, part: ElementBox) => areaOf(common(box, part)) >= LEFT_MIN * areaOf(part);
-  const isWhole = ({ top, bottom }: Look) => sight.top >= top && sight.bottom <= bottom;
-  const isOther = (there: [Element, Sight][]) =>
-    // A list may make its rows anew for each view.
-    !there.some(([, box]) => placeOf(box) === placeOf(sight)) &&
-    there.some(([one, box]) => {
-      const then = seenIn.sights.get(one);
-      // The next slide may have been beside it. A block that is revealed by moving up or down is not another slide.
-      return then === undefined || (!covers(inView(then, seenIn), place) && Math.abs(then.top - box.top) < 1);
-    });
-  const isLevel = (box: ElementBox) => Math.abs(box.top - sight.top) < 2;
-  const [now, there] = [present.get(kind) ?? [], [] as [Element, Sight][]];
-  for (const [one, box] of now) if (one !== element && isLevel(box) && covers(box, place)) there.push([one, box]);
+  const now = present.get(kind) ?? [];
+  const isLevel = (box: ElementBox) => Math.abs(box.top - sight.top) < SLIDE_SLACK_PX;
+  const there = now.filter(([one, box]) => one !== element && isLevel(box) && covers(box, place));
+  // A block that has moved up or down is revealed by that.
   const hasMovedAway = now.some(([one, box]) => one === element && !isLevel(box));
-  if (!hasMovedAway && isOther(there)) return true;
+  if (!hasMovedAway && isReplacedBy(there, sight, seenIn)) return true;
   return looks.some((other) => {
     if (other.sights.has(element) || !covers(inView(place, other), place)) return false;
-    const there = [...other.sights].filter(([, box]) => covers(inView(box, other), place));
-    return isOther(isWhole(seenIn) && isWhole(other) ? there : there.filter(([one]) => kindOf(one) === kind));
+    const alike = [...other.sights].filter(([one, box]) => kindOf(one) === kind && covers(inView(box, other), place));
+    return isReplacedBy(alike, sight, seenIn);
   });
+}
+
+/** Whether one of the parts that are in a place was not there when a look showed another part in it. */
+function isReplacedBy(there: [Element, Sight][], sight: Sight, seenIn: Look): boolean {
+  // A list may make its rows anew for each view.
+  if (there.some(([, box]) => placeOf(box) === placeOf(sight))) return false;
+  return there.some(([one, box]) => {
+    const then = seenIn.sights.get(one);
+    // The next slide may have been beside it.
+    return then === undefined || (!covers(then, sight) && Math.abs(then.top - box.top) < SLIDE_SLACK_PX);
+  });
+}
+
+/** Whether a box covers most of a part. */
+function covers(box: ElementBox, part: ElementBox): boolean {
+  return areaOf(common(box, part)) >= LEFT_MIN * areaOf(part);
 }
 
 function kindOf(element: Element): string {
