@@ -10,8 +10,7 @@ import {
   styleOf,
 } from './dom.js';
 import { inner, keep, unclip } from './expand.js';
-import { finishMotion } from './frames.js';
-import { keepMissing, look, putBack } from './looks.js';
+import { keepMissing, putBack } from './looks.js';
 
 /**
  * Lays out pages that move their content by a transform in a box of the view's size instead of scrolling (fullPage.js,
@@ -102,16 +101,6 @@ function downOf(transform: string): number {
   } catch {
     return 0;
   }
-}
-
-/** Notes what is in view at the place to which scripts have moved the content. */
-export function lookThere(): void {
-  const scroller = pageScroller();
-  const { scrollTop } = scroller;
-  scroller.scrollTo({ top: movedBy(), behavior: 'instant' });
-  finishMotion();
-  look();
-  scroller.scrollTo({ top: scrollTop, behavior: 'instant' });
 }
 
 /** Shows what scripts have hidden again when they moved the content back. */

@@ -140,11 +140,13 @@ async function turnWheel(timed: TimedPage, { pageHeight, viewHeight }: PageExten
     stuck = at - before < 1 ? stuck + 1 : 0;
     if (stuck > 0) continue;
     moves += 1;
-    await page.call('transformedContent.lookThere');
+    // The first step shows the place, the second notes what it shows.
+    for (let steps = 0; steps < 2; steps++) await page.call('scroll.step', { to: at });
   }
   // A page may move by one section for each turn.
   for (let turns = 0; Math.abs(at - start) >= 1 && turns <= moves && monotonicNow() < until + WHEEL_MAX_MS; turns++)
     at = await turn(-WHOLE_PAGE_MAX_HEIGHT_PX, SHOWN_MS);
+  await page.call('scroll.step', { to: 0 });
   await page.call('transformedContent.showSeen');
 }
 

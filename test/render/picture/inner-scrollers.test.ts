@@ -80,6 +80,7 @@ const eased =
   const ease = () => { if (at !== to) { at = Math.abs(to - at) < .1 ? to : at + (to - at) * .1; move() } requestAnimationFrame(ease) }; ease()`);
 const bySection =
   turned(`addEventListener('wheel', ({ deltaY }) => { if (!calm) return; calm = false; setTimeout(() => { calm = true }, 900);
+  if (at === end && deltaY > 0) document.body.textContent = 'The next page';
   at = Math.max(0, Math.min(end, at + Math.sign(deltaY) * ${VIEW_PX})); move(); document.body.style.background = at === 0 ? '' : 'red' })`);
 
 const scroller = page('html,body{margin:0;height:100%}#s{height:100vh;overflow:auto}', '<div id=s></div>');

@@ -116,6 +116,26 @@ it('a carousel that is wholly in view at one stop alone shows one slide', async 
   expect({ lacksContent, truncated: diagnostics.truncated }).toEqual({ lacksContent: false, truncated: false });
 });
 
+it.each([
+  [
+    'drawn only in view, and have a placeholder elsewhere',
+    `<style>.row{height:90px}.none{height:80px;background:#ddd}.drawn{height:80px;width:600px;background:red}</style>${'<div class=row></div>'.repeat(30)}
+      <script>const draw = () => { for (const row of document.querySelectorAll('.row')) { const { top } = row.getBoundingClientRect(), near = top > -100 && top < innerHeight + 100;
+        if (row.near !== near) row.innerHTML = (row.near = near) ? '<div class=drawn>Row</div>' : '<div class=none></div>' } }; draw(); addEventListener('scroll', draw)</script>`,
+    Array(30).fill(80),
+  ],
+  [
+    'colored in view, between others that always are',
+    `<style>p{height:200px;width:600px;margin:0 0 50px;background:red}.r{background:#fff;transition:background .2s}.r.in{background:red}</style>${'<p>Plain</p><p class=r>Shown</p>'.repeat(6)}
+      <script>const seen = new IntersectionObserver((all) => all.forEach((one) => one.target.classList.toggle('in', one.isIntersecting))); document.querySelectorAll('.r').forEach((one) => seen.observe(one))</script>`,
+    Array(12).fill(200),
+  ],
+])('a list has all its blocks that are %s', async (_how, html, heights) => {
+  const { content, diagnostics } = await take(browser, `<!doctype html>${html}`, { full_page: true });
+  expect(await redBlocks(content)).toEqual(heights);
+  expect(diagnostics).toMatchObject({ truncated: false });
+});
+
 it('blocks are captured where each of them was visible best, by any way of showing and hiding', async () => {
   const kinds = [
     'half',

@@ -37,7 +37,7 @@ it('parts that hide again outside the view are printed', async () => {
   expect(diagnostics.truncated).toBe(false);
 });
 
-it.each(['<h3>title</h3>', '<header><h3>title</h3></header>'])(
+it.each(['<h3>title</h3>', '<header><h3>title</h3></header>', '<div><div><h3>title</h3></div></div>'])(
   'a heading is on the sheet of what follows it: %s',
   async (title) => {
     const html = `<!doctype html><style>body,h3,p{margin:0}.banner{height:1050px}h3{height:24px}p{height:226px;break-inside:avoid}</style>
