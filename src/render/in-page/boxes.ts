@@ -290,3 +290,8 @@ export function isOpaque(element: Element): boolean {
   }
   return true;
 }
+
+/** Whether an element takes up room among its siblings. */
+export function isInFlow(element: Element): boolean {
+  return !/absolute|fixed/.test(getComputedStyle(element).position);
+}

@@ -11,6 +11,7 @@ const getters = {
   shadowRoot: getterOf<ShadowRoot | null>(Element.prototype, 'shadowRoot'),
   assignedSlot: getterOf<HTMLSlotElement | null>(Element.prototype, 'assignedSlot'),
   parentElement: getterOf<Element | null>(Node.prototype, 'parentElement'),
+  nextSibling: getterOf<Node | null>(Node.prototype, 'nextSibling'),
 };
 
 export function getterOf<T>(prototype: object, name: string): (this: object) => T {
@@ -131,6 +132,10 @@ export function flatTreeParent(element: Element): Element | null {
   if (parent !== null) return parent;
   const root = element.getRootNode();
   return root instanceof ShadowRoot ? root.host : null;
+}
+
+export function nextSibling(node: Node): Node | null {
+  return getters.nextSibling.call(node);
 }
 
 /** The element and its ancestors in the flat tree. */

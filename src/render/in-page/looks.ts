@@ -1,4 +1,4 @@
-import { type ElementBox, isClippedAway, onPage, pageColumns } from './boxes.js';
+import { type ElementBox, isClippedAway, isInFlow, onPage, pageColumns } from './boxes.js';
 import {
   alphaOf,
   documentProperty,
@@ -444,8 +444,7 @@ function restore(element: Element, { attributes, text }: State): void {
 function fill(list: Element, rows: readonly [row: Element, top: number][]): void {
   for (const child of Array.from(list.children)) if (!isFilled(child)) child.remove();
   list.append(...rows.map(([row]) => row));
-  const isInFlow = rows.every(([row]) => !/absolute|fixed/.test(getComputedStyle(row).position));
-  if (isInFlow && list instanceof HTMLElement)
+  if (rows.every(([row]) => isInFlow(row)) && list instanceof HTMLElement)
     for (const side of ['padding-top', 'padding-bottom']) force(list, side, '0');
 }
 
@@ -555,9 +554,9 @@ function missingParts(): MissingPart[] {
   const present = onceCalled(presentSights);
   const shown = onceCalled(() => new Set([...present().values()].map(placeOf)));
   const shownAlike = onceCalled(() => new Set([...present().values()].map(lookOf)));
-  const kinds = onceCalled(() => byKind(present()));
+  const kinds = onceCalled(() => groupBy(present(), ([element]) => kindOf(element)));
   const reverted = revertedParts(now);
-  const marks = currentMarks(now);
+  const marks = onceCalled(() => currentMarks(now));
   const slides = new Map<Element, boolean>();
   const isSlide = (element: Element) => {
     const found = slides.get(element) ?? looks.some((one) => hasAlternated(element, one, kinds()));
@@ -576,7 +575,7 @@ function missingParts(): MissingPart[] {
       if (!isBest || (!hasReverted && isStillSeen(sight, now.get(element) ?? null))) continue;
       if (
         stage === null &&
-        (takesTurns(element, sight, one) || isSlide(element) || marks.haveMoved(element, sight, one))
+        (takesTurns(element, sight, one) || isSlide(element) || marks().haveMoved(element, sight, one))
       )
         continue;
       const { top, bottom } = sight;
@@ -614,13 +613,8 @@ function missingParts(): MissingPart[] {
 function currentMarks(now: ReadonlyMap<Element, Sight | null>) {
   const bottom = pageScroller().scrollTop + viewHeight();
   const markOf = ({ name, paint, opacity }: Sight) => `${name} ${paint} ${opacity.toFixed(1)}`;
-  const beside = new Map<Element | null, [Element, Sight][]>();
-  for (const [element, sight] of now) {
-    const parent = flatTreeParent(element);
-    const parts = beside.get(parent) ?? [];
-    if (sight !== null && sight.top >= bottom) parts.push([element, sight]);
-    beside.set(parent, parts);
-  }
+  const below = [...now].filter((one): one is [Element, Sight] => one[1] !== null && one[1].top >= bottom);
+  const beside = groupBy(below, ([element]) => flatTreeParent(element));
   return {
     /** Whether one part beside the element has the mark that it alone had in a look, and the element itself is there without it. */
     haveMoved(element: Element, before: Sight, { sights }: Look): boolean {
@@ -710,7 +704,7 @@ function hasAlternated(element: Element, seenIn: Look, present: ReadonlyMap<stri
   if (!hasMovedAway && isReplacedBy(there, sight, seenIn)) return true;
   return looks.some((other) => {
     if (other.sights.has(element) || !covers(inView(place, other), place)) return false;
-    const alike = [...other.sights].filter(([one, box]) => kindOf(one) === kind && covers(inView(box, other), place));
+    const alike = [...other.sights].filter(([one, box]) => covers(inView(box, other), place) && kindOf(one) === kind);
     return isReplacedBy(alike, sight, seenIn);
   });
 }
@@ -735,14 +729,14 @@ function kindOf(element: Element): string {
   return `${element.localName} ${element.getAttribute('class') ?? ''}`;
 }
 
-function byKind(sights: ReadonlyMap<Element, Sight>): Map<string, [Element, Sight][]> {
-  const found = new Map<string, [Element, Sight][]>();
-  for (const [element, sight] of sights) {
-    const alike = found.get(kindOf(element)) ?? [];
-    alike.push([element, sight]);
-    found.set(kindOf(element), alike);
+function groupBy<Key, One>(all: Iterable<One>, keyOf: (one: One) => Key): Map<Key, One[]> {
+  const groups = new Map<Key, One[]>();
+  for (const one of all) {
+    const group = groups.get(keyOf(one)) ?? [];
+    group.push(one);
+    groups.set(keyOf(one), group);
   }
-  return found;
+  return groups;
 }
 
 function placeOf(sight: Sight): string {
@@ -752,7 +746,7 @@ function placeOf(sight: Sight): string {
 
 /** A key of all that a part shows at its place. */
 function lookOf(sight: Sight): string {
-  return `${placeOf(sight)} ${sight.paint} ${sight.drawn}`;
+  return placeOf(sight) + appearanceOf(sight);
 }
 
 function appearanceOf(sight: Sight): string {
@@ -763,7 +757,7 @@ function contentOf({ text, image }: Sight): string {
   return `${text} ${image}`;
 }
 
-/** What the whole page shows at present. */
+/** Returns all parts that the page shows at present, whether they are in view or not. */
 function presentSights(): Map<Element, Sight> {
   const see = observer();
   const found = new Map<Element, Sight>();

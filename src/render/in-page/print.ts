@@ -1,4 +1,4 @@
-import { windowOf } from './boxes.js';
+import { isInFlow, windowOf } from './boxes.js';
 import { StyleLog } from './change-log.js';
 import {
   adopt,
@@ -7,10 +7,12 @@ import {
   body,
   documentProperty,
   eachElement,
+  flatTreeParent,
   force,
   forceAll,
   isPage,
   keepAdopted,
+  nextSibling,
   pageScroller,
   sheetOf,
   styleOf,
@@ -69,7 +71,7 @@ export function keepHeadings(): void {
  * cards of a page on one sheet.
  */
 function isFollowed(element: Element): boolean {
-  for (let at = element, { parentElement: parent } = at; parent !== null; at = parent, parent = at.parentElement) {
+  for (let at = element, parent = flatTreeParent(at); parent !== null; at = parent, parent = flatTreeParent(at)) {
     const { display, flexDirection, gridTemplateColumns } = getComputedStyle(parent);
     const isColumn = /flex/.test(display)
       ? flexDirection.startsWith('column')
@@ -78,15 +80,15 @@ function isFollowed(element: Element): boolean {
         : /^(block|flow-root|list-item)$/.test(display);
     const { float, display: own } = getComputedStyle(at);
     if (!isColumn || float !== 'none' || /^inline/.test(own)) return false;
-    for (let next = at.nextSibling; next !== null; next = next.nextSibling) if (isInFlow(next)) return true;
+    for (let next = nextSibling(at); next !== null; next = nextSibling(next)) if (fillsLine(next)) return true;
     if (isPage(parent)) return false;
   }
   return false;
 }
 
-function isInFlow(node: Node): boolean {
+function fillsLine(node: Node): boolean {
   if (!(node instanceof Element)) return node.nodeType === Node.TEXT_NODE && node.textContent?.trim() !== '';
-  return node.getClientRects().length > 0 && !/absolute|fixed/.test(getComputedStyle(node).position);
+  return Element.prototype.getClientRects.call(node).length > 0 && isInFlow(node);
 }
 
 let hiding: CSSStyleSheet | null = null;

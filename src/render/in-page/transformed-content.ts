@@ -1,6 +1,7 @@
-import { isEmpty, isInFixed } from './boxes.js';
+import { isEmpty, isInFixed, isInFlow } from './boxes.js';
 import {
   allIn,
+  ancestry,
   eachElement,
   flatTreeParent,
   hasVisibleStyle,
@@ -45,8 +46,7 @@ export function flattenTransforms(): void {
 export function repeatFlattening(): void {
   for (let at: Element | null = moved; at !== null; at = flatTreeParent(at)) {
     if (!(at instanceof HTMLElement)) continue;
-    if (/absolute|fixed/.test(getComputedStyle(at).position))
-      keep(at, 'height', `${Math.ceil(inner(at, at.offsetHeight))}px`);
+    if (!isInFlow(at)) keep(at, 'height', `${Math.ceil(inner(at, at.offsetHeight))}px`);
     unclip(at);
   }
 }
@@ -61,13 +61,11 @@ export function hidesPart(): boolean {
 
 /** Whether text in the flow of the moved content is hidden. Scripts that follow the mouse wheel do not notice that the document was scrolled. */
 export function hidesText(): boolean {
+  if (moved === null) return false;
+  const around = new Set(ancestry(moved));
   // Closed menus are out of the flow.
-  const isInFlow = (element: Element) => {
-    for (let at: Element | null = element; at !== null && at !== moved; at = flatTreeParent(at))
-      if (/absolute|fixed/.test(getComputedStyle(at).position)) return false;
-    return true;
-  };
-  return moved !== null && textsIn(moved).some((element) => !hasVisibleStyle(element) && isInFlow(element));
+  const isInAll = (element: Element) => ancestry(element).every((at) => around.has(at) || isInFlow(at));
+  return textsIn(moved).some((element) => !hasVisibleStyle(element) && isInAll(element));
 }
 
 /**
@@ -163,8 +161,7 @@ function contentHeight(element: HTMLElement): number {
 function inFlow(element: HTMLElement): HTMLElement[] {
   // A form's `children` may be one of its fields.
   return [...element.childNodes].filter(
-    (child): child is HTMLElement =>
-      child instanceof HTMLElement && !/absolute|fixed/.test(getComputedStyle(child).position),
+    (child): child is HTMLElement => child instanceof HTMLElement && isInFlow(child),
   );
 }
 
