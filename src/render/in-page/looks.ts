@@ -1,6 +1,7 @@
 import { type ElementBox, isClippedAway, isInFlow, onPage, pageColumns } from './boxes.js';
 import {
   alphaOf,
+  ancestry,
   documentProperty,
   eachElement,
   flatTreeParent,
@@ -90,13 +91,14 @@ let sightsKept = 0;
 export function look(): void {
   if (isIncomplete()) return;
   const { scrollTop: top } = pageScroller();
-  const bottom = top + viewHeight();
+  const view = viewHeight();
+  const bottom = top + view;
   const sights = new Map<Element, Sight>();
   const states = new Map<Element, State>();
-  const see = observer();
+  const { sightOf, boxOf } = observer();
   eachNearView((element) => {
     const isNew = !initial.has(element);
-    const sight = see(element, { top, bottom: isNew ? bottom + AHEAD * viewHeight() : bottom });
+    const sight = sightOf(element, { top, bottom: isNew ? bottom + AHEAD * view : bottom });
     if (sight !== null && sight.top >= bottom && isNew)
       initial.set(element, { appearance: appearanceOf(sight), moves: sight.moves });
     if (sight === null || sight.top >= bottom) return;
@@ -107,7 +109,7 @@ export function look(): void {
         attributes: attributesOf(at),
         text: textOf(at),
         parent: flatTreeParent(at),
-        top: at.getBoundingClientRect().top + top,
+        top: boxOf(at).top,
       });
   });
   sightsKept += sights.size;
@@ -289,13 +291,19 @@ export function unseenAt(): number[] {
   const last = Math.max(0, scrollHeight - viewHeight());
   const columns = pageColumns();
   const stops = looks.map(({ top }) => top);
+  const { boxOf, isPinned } = observer();
+  const unseen = new Set<Element>();
+  const isShownWithOther = (element: Element) =>
+    ancestry(element).some((at) => unseen.has(at) && boxOf(at).bottom - boxOf(at).top <= viewHeight());
   const found: number[] = [];
   eachElement(ELEMENTS_MAX, (element) => {
     if (seen.has(element) || found.length >= UNSEEN_STOPS_MAX || !mayAppear(element)) return;
-    const box = onPage(element.getBoundingClientRect());
+    if (isShownWithOther(element) || isPinned(element) || isScrolledAway(element)) return;
+    unseen.add(element);
+    const box = boxOf(element);
     const parent = flatTreeParent(element);
     const isAway = areaOf(box) < 1 || box.right <= columns.left || box.left >= columns.right;
-    const { top, bottom } = isAway && parent !== null ? onPage(parent.getBoundingClientRect()) : box;
+    const { top, bottom } = isAway && parent !== null ? boxOf(parent) : box;
     const at = Math.max(0, Math.min(last, (top + bottom - viewHeight()) / 2));
     if ([...stops, ...found].every((one) => Math.abs(one - at) > viewHeight() * MIDDLE_SHARE)) found.push(at);
   });
@@ -311,6 +319,15 @@ function mayAppear(element: HTMLElement): boolean {
   const { offsetWidth, offsetHeight, childNodes } = element;
   if (!(offsetWidth >= UNSEEN_MIN_PX && offsetHeight >= UNSEEN_MIN_PX) || isPage(element)) return false;
   return childNodes.length === 0 || showsSomething(element);
+}
+
+/** Whether an element is out of sight in a box that scrolls by itself. */
+function isScrolledAway(element: Element): boolean {
+  const box = element.getBoundingClientRect();
+  return ancestry(element).some((at) => {
+    if (at === element || isPage(at) || !/auto|scroll/.test(getComputedStyle(at).overflowY)) return false;
+    return areaOf(common(box, at.getBoundingClientRect())) < 1;
+  });
 }
 
 /** Attributes that decide how an element looks, as scripts change them. */
@@ -421,12 +438,12 @@ function rowsOf(list: Element): [row: Element, top: number][] {
 
 /** Whether a page that will be printed lacks a part that was missing, wherever it is laid out on paper. */
 export function lacksPart(): boolean {
-  const see = observer();
+  const { sightOf } = observer();
   const shown = onceCalled(() => new Set([...presentSights().values()].map(contentOf)));
   if (looks.some(lacksCopies)) return true;
   return missing.some(
     ({ element, content, drawn }) =>
-      (see(element) === null && !(content.trim() !== '' && shown().has(content))) ||
+      (sightOf(element) === null && !(content.trim() !== '' && shown().has(content))) ||
       (drawn !== null && !redrawn.has(element) && drawn !== drawnOn(element)),
   );
 }
@@ -548,8 +565,8 @@ function missingParts(): MissingPart[] {
   const best = new Map<Element, number>();
   for (const { sights } of looks)
     for (const [element, { opacity }] of sights) best.set(element, Math.max(best.get(element) ?? 0, opacity));
-  const see = observer();
-  const now = new Map([...best.keys()].map((element) => [element, see(element)] as const));
+  const { sightOf } = observer();
+  const now = new Map([...best.keys()].map((element) => [element, sightOf(element)] as const));
   const parts = new Map<Element | string, MissingPart>();
   const present = onceCalled(presentSights);
   const shown = onceCalled(() => new Set([...present().values()].map(placeOf)));
@@ -759,10 +776,10 @@ function contentOf({ text, image }: Sight): string {
 
 /** Returns all parts that the page shows at present, whether they are in view or not. */
 function presentSights(): Map<Element, Sight> {
-  const see = observer();
+  const { sightOf } = observer();
   const found = new Map<Element, Sight>();
   eachElement(ELEMENTS_MAX, (element) => {
-    const sight = see(element);
+    const sight = sightOf(element);
     if (sight !== null) found.set(element, sight);
   });
   return found;
@@ -807,9 +824,13 @@ interface Around extends Pick<Sight, 'moves' | 'theme'> {
   stage: Element | null;
 }
 
-/** Returns the present appearance of an element; null for one that shows nothing itself, and for pinned ones, which have their own rules. */
+/**
+ * Observes the page as it is at present. `sightOf` returns the appearance of an element; null for one that shows nothing itself, and
+ * for pinned ones, which have their own rules. `boxOf` returns its box in CSS px of the page.
+ */
 function observer() {
   const { scrollLeft, scrollTop } = pageScroller();
+  const view = viewHeight();
   const known = new Map<Element, Around>();
   const page: Around = {
     opacity: 1,
@@ -819,7 +840,14 @@ function observer() {
     isPinned: false,
     stage: null,
   };
-  const boxOf = (element: Element) => onPage(element.getBoundingClientRect(), { scrollLeft, scrollTop });
+  const boxes = new Map<Element, ElementBox>();
+  const boxOf = (element: Element): ElementBox => {
+    const before = boxes.get(element);
+    if (before !== undefined) return before;
+    const box = onPage(element.getBoundingClientRect(), { scrollLeft, scrollTop });
+    boxes.set(element, box);
+    return box;
+  };
   const aroundOf = (element: Element | null): Around => {
     if (element === null || isPage(element)) return page;
     const before = known.get(element);
@@ -827,17 +855,19 @@ function observer() {
     const { opacity, moves, theme, clip, isPinned, stage } = aroundOf(flatTreeParent(element));
     const style = getComputedStyle(element);
     const clips = style.overflowX !== 'visible' && style.display !== 'inline' && style.display !== 'contents';
+    const box = boxOf(element);
+    const height = box.bottom - box.top;
     const around = {
       opacity: opacity * Number(style.opacity) * (HIDING_FILTER.test(style.filter) ? BLURRED : 1),
       moves: moves + (isMoved(style) ? 1 : 0),
-      theme: element.getBoundingClientRect().height > viewHeight() ? digestOf([theme, paintOf(element)]) : theme,
-      clip: isClippedAway(style) ? NOWHERE : clips ? common(clip, boxOf(element)) : clip,
-      ...pinnedBy(element, style, { isPinned, stage }),
+      theme: height > view ? digestOf([theme, paintOf(element)]) : theme,
+      clip: isClippedAway(style) ? NOWHERE : clips ? common(clip, box) : clip,
+      ...pinnedBy(element, style, { isHigh: height >= view / 2, around: { isPinned, stage } }),
     };
     known.set(element, around);
     return around;
   };
-  return (element: Element, within?: { top: number; bottom: number }): Sight | null => {
+  const sightOf = (element: Element, within?: { top: number; bottom: number }): Sight | null => {
     const box = boxOf(element);
     if (within !== undefined && (box.bottom <= within.top || box.top >= within.bottom)) return null;
     if (
@@ -860,6 +890,7 @@ function observer() {
     };
     return { ...visible, opacity, moves, ...content, name: element.localName, stage };
   };
+  return { sightOf, boxOf, isPinned: (element: Element) => aroundOf(element).isPinned };
 }
 
 function isMoved({ transform, translate }: CSSStyleDeclaration): boolean {
@@ -871,13 +902,12 @@ function isMoved({ transform, translate }: CSSStyleDeclaration): boolean {
 function pinnedBy(
   element: Element,
   { position, overflowY }: CSSStyleDeclaration,
-  around: Pick<Around, 'isPinned' | 'stage'>,
+  { isHigh, around }: { isHigh: boolean; around: Pick<Around, 'isPinned' | 'stage'> },
 ) {
   const { isPinned, stage } = around;
   if (isPinned || (stage !== null && /auto|scroll/.test(overflowY))) return { isPinned: true, stage };
   if (!/fixed|sticky/.test(position)) return around;
-  const isHigh = element.getBoundingClientRect().height >= viewHeight() / 2 && !/auto|scroll/.test(overflowY);
-  return isHigh ? { isPinned, stage: stage ?? element } : { isPinned: true, stage };
+  return isHigh && !/auto|scroll/.test(overflowY) ? { isPinned, stage: stage ?? element } : { isPinned: true, stage };
 }
 
 const NOWHERE: ElementBox = { left: 0, top: 0, right: 0, bottom: 0 };

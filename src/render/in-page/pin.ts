@@ -214,12 +214,15 @@ function hold(): void {
       margin: `${top - by.y}px ${right + by.x}px ${bottom + by.y}px ${left - by.x}px`,
     });
   }
-  holder ??= adopt('');
   const rules = (pseudos?.found ?? []).flatMap(({ selector, role, translate }) => {
     const to = translated(translate, role === 'bottom' ? { ...by, y: by.y - down } : by);
     return role === 'away' ? [] : [`${selector} { translate: ${to} !important; transition: none !important }`];
   });
-  holder.replaceSync([...rules, `::backdrop { translate: ${-by.x}px ${-by.y}px !important }`].join('\n'));
+  if (queryTrees(TOP_LAYER).length > 0) rules.push(`::backdrop { translate: ${-by.x}px ${-by.y}px !important }`);
+  // A sheet that changes makes the browser compute all styles anew.
+  if (rules.length === 0 && holder === null) return;
+  holder ??= adopt('');
+  holder.replaceSync(rules.join('\n'));
 }
 
 /** Whether a fixed element is positioned relative to an element, with which it moves. */
@@ -430,14 +433,17 @@ interface Pseudo {
 const HOSTS_MAX = 200;
 
 /** The fixed pseudo-elements that existed before anything was scrolled, and the style sheet that moves and hides them. */
-let pseudos: { found: Pseudo[]; sheet: CSSStyleSheet } | null = null;
+let pseudos: { found: Pseudo[]; sheet: CSSStyleSheet | null } | null = null;
 /** Keeps fixed pseudo-elements and backdrops of dialogs at their place on the page. */
 let holder: CSSStyleSheet | null = null;
 
 /** Does for fixed pseudo-elements what `place` does for elements. */
 function placePseudos(pinning: Pinning): void {
-  pseudos ??= { found: findPseudos(pinning), sheet: adopt('') };
-  pseudos.sheet.replaceSync(pseudos.found.map((pseudo) => ruleOf(pseudo, pinning)).join('\n'));
+  if (pseudos === null) {
+    const found = findPseudos(pinning);
+    pseudos = { found, sheet: found.length === 0 ? null : adopt('') };
+  }
+  pseudos.sheet?.replaceSync(pseudos.found.map((pseudo) => ruleOf(pseudo, pinning)).join('\n'));
 }
 
 function findPseudos(pinning: Pinning): Pseudo[] {

@@ -299,10 +299,12 @@ const REFRESHES_FOLLOWED = 5;
 /** A later one counts if the page says that it waits. */
 const WAITING_S = 4;
 const LOOK_MAX_MS = 500;
-/** The real time between two looks at a page that visibly waits, in ms. A machine that is busy may not have run it for as long. */
+/** The real time in which a page that visibly waits is found to compute, in ms. A machine that is busy may not have run it for as long. */
 const WAITING_CHECK_MS = 200;
 /** The share of this time for which the page's renderer has to work, or to wait for a processor. */
 const COMPUTES_SHARE = 0.6;
+/** A renderer that works for less is at rest, and is not looked at again. */
+const RESTS_SHARE = 0.1;
 /** A refresh that has not started this long after its time is ignored. */
 const REFRESH_LATE_MS = 1_500;
 
@@ -439,10 +441,14 @@ async function goesOn(
   if (talks()) return true;
   if (isKnown) return installs || main.navigating;
   const before = await session.busyMs();
-  await deadlines.sleep(WAITING_CHECK_MS);
-  const now = await session.busyMs();
-  const computes = before !== null && now !== null && now - before > WAITING_CHECK_MS * COMPUTES_SHARE;
-  return installs || computes || talks() || main.navigating;
+  for (const waitedMs of [WAITING_CHECK_MS / 2, WAITING_CHECK_MS]) {
+    await deadlines.sleep(WAITING_CHECK_MS / 2);
+    const now = await session.busyMs();
+    const share = before === null || now === null ? 0 : (now - before) / waitedMs;
+    if (share < RESTS_SHARE) break;
+    if (share > COMPUTES_SHARE && waitedMs === WAITING_CHECK_MS) return true;
+  }
+  return installs || talks() || main.navigating;
 }
 
 /** Seconds of a `Refresh` header; infinite for one without a URL, which only reloads the page. */

@@ -255,3 +255,16 @@ it.each([
   });
   expect(await blotOf(content, RED)).toMatchObject({ width: 500, height: 240 });
 });
+
+it('a full page is not scrolled to parts that scrolling cannot show: those of a pinned box, of a hidden menu, or out of sight in a scroller', async () => {
+  const item = (height: number) => `<a style="display:block;width:200px;height:${height}px;background:#ccc"></a>`;
+  const html = `<!doctype html><style>body{margin:0;height:2160px}</style>
+    <div id=n style="height:40px;background:red;width:0"></div>
+    <nav style="position:fixed;left:0;top:200px">${item(60)}</nav>
+    <div style="position:absolute;top:1000px;visibility:hidden;background:#ccc">${item(60).repeat(5)}</div>
+    <div style="position:absolute;top:1800px;height:100px;overflow:auto"><p style="height:300px"></p>${item(60)}</div>
+    <script>const seen = new Set(); addEventListener('scroll', () => { seen.add(scrollY); n.style.width = seen.size * 10 + 'px' })</script>`;
+  const { content } = await take(browser, html, { full_page: true, viewport: { width: 1_280, height: 720 } });
+  // Each half view but the first, the middle of the menu, and the top.
+  expect((await blotOf(content, RED)).width).toBe((4 + 1 + 1) * 20);
+});
