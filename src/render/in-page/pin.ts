@@ -33,7 +33,7 @@ import {
 import { queryTrees } from './dom-cache.js';
 import { isAnyMarked } from './element.js';
 import { passFrames } from './frames.js';
-import { isStage } from './looks.js';
+import { isStage } from './missing-parts.js';
 
 /** Shows every pinned element once and in its place, whatever the number of bands (decisions.md, `full_page`). */
 

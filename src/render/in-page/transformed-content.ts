@@ -11,7 +11,8 @@ import {
   styleOf,
 } from './dom.js';
 import { inner, keep, unclip } from './expand.js';
-import { keepMissing, putBack } from './looks.js';
+import { keepMissing } from './missing-parts.js';
+import { putBack } from './seen-parts.js';
 
 /**
  * Lays out pages that move their content by a transform in a box of the view's size instead of scrolling (fullPage.js,

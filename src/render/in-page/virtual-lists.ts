@@ -1,8 +1,10 @@
 import { flatTreeChildren, pageScroller, textBox, viewHeight } from './dom.js';
 import { contentOf, inner, keep } from './expand.js';
-import { isIncomplete, LOOKS_MAX, type PageRange, rangesElsewhere, showsSomething } from './looks.js';
+import { isIncomplete, LOOKS_MAX } from './looks.js';
+import { type PageRange, rangesElsewhere } from './missing-parts.js';
 import { windowBoxes } from './pin.js';
 import { expansions } from './scrollers.js';
+import { showsSomething } from './sights.js';
 
 /**
  * The ranges of the page that are shown only at their own scroll position, in order and without overlaps. The page must be

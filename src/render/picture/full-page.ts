@@ -227,8 +227,8 @@ export async function waitForReaction(
  * @param deadline ms by `monotonicNow`
  */
 export async function keepMissing(timed: TimedPage, page: BoundedPage, deadline: number): Promise<void> {
-  await page.call('looks.keepMissing');
-  const stops = await page.call('looks.drawingStops');
+  await page.call('missingParts.keepMissing');
+  const stops = await page.call('missingParts.drawingStops');
   if (stops.length === 0) return;
   for (const to of [...stops, 0]) {
     if (to !== 0 && monotonicNow() > deadline) continue;
@@ -236,7 +236,7 @@ export async function keepMissing(timed: TimedPage, page: BoundedPage, deadline:
     await page.call('scroll.step', { to });
     await waitForReaction(timed, since, { ms: SHOWN_MS });
   }
-  await page.call('looks.keepMissing');
+  await page.call('missingParts.keepMissing');
 }
 
 /** Whether numbers or parts of the page change without an end, and how long to wait for them, in ms by `monotonicNow`. */
@@ -391,7 +391,7 @@ export async function arrangeParts(
   arrangement: { keep: Keep; down: number },
 ) {
   const { page, debug } = task;
-  await page.call('looks.keepMissing');
+  await page.call('missingParts.keepMissing');
   await page.call('pin.place', { first: true, ...arrangement });
   debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
   const { pageRanges, isAll } = await page.call('virtualized.missingRanges');

@@ -225,7 +225,7 @@ export async function prepareToPrint(
 /** Whether a page lacks, as it will be printed, something that it has shown. */
 async function lacksOnPaper(page: BoundedPage): Promise<boolean> {
   return (
-    (await page.call('looks.lacksPart')) ||
+    (await page.call('seenParts.lacksPart')) ||
     (await page.call('virtualized.hasEmptyParts')) ||
     (await page.call('transformedContent.hidesPart'))
   );
@@ -233,7 +233,7 @@ async function lacksOnPaper(page: BoundedPage): Promise<boolean> {
 
 /** Puts parts that were visible while scrolling, and are hidden again, back into a stopped page. */
 export async function putBackSeen(page: Pick<BoundedPage, 'call'>): Promise<void> {
-  await page.call('looks.putBack');
+  await page.call('seenParts.putBack');
   await page.call('frames.endMotion');
 }
 

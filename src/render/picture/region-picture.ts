@@ -23,7 +23,7 @@ import {
   type Strips,
 } from '../encode/encode.js';
 import type { ElementBox } from '../in-page/boxes.js';
-import type { PageRange } from '../in-page/looks.js';
+import type { PageRange } from '../in-page/missing-parts.js';
 import type { Shown } from '../in-page/pin.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import { BAND_PIXELS, type EncodeQueue } from '../memory.js';
