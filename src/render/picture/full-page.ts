@@ -88,9 +88,14 @@ export async function scrollThrough(
   const cut = await first.call('scrollers.expandAll', expanding);
   if (await first.call('scrollers.hasExpanded')) await fitScrollers(timed, page, since);
   const lacksContent = await expandFrames(timed, page, expanding);
-  const start = { ...(await first.call('scroll.measure')), wholeHeight: await first.call('scroll.wholeHeight') };
+  const [extent, wholeHeight, reactsToNothing] = await Promise.all([
+    first.call('scroll.measure'),
+    first.call('scroll.wholeHeight'),
+    first.call('scroll.isStill'),
+  ]);
+  const start = { ...extent, wholeHeight };
   const fading = { isEndless: false, until: limits.deadline };
-  const isStill = options.fullPageScrollDelay === null && (await page.call('scroll.isStill'));
+  const isStill = options.fullPageScrollDelay === null && reactsToNothing;
   const { steps, seen, isLate } = isStill
     ? { steps: 0, seen: start.pageHeight, isLate: false }
     : await scrollDown(timed, page, { options, start, fading, deadline: limits.deadline });
@@ -102,8 +107,7 @@ export async function scrollThrough(
     await stepTo(timed, back, { to: 0, options, fading });
     if (await back.call('transformedContent.hidesText')) await turnWheel(timed, start, limits.deadline);
   }
-  // A page that never becomes idle is not waited for again.
-  if (steps > 0 || start.pageHeight > start.viewHeight + 1) await limits.waitForIdle();
+  if (!isStill && (steps > 0 || start.pageHeight > start.viewHeight + 1)) await limits.waitForIdle();
   const { pageHeight } = await inTime().call('scroll.measure');
   const limit = heightLimit(pageHeight, { start, options });
   if (isLate && seen < Math.min(pageHeight, limit))

@@ -61,7 +61,7 @@ export async function takePdf(task: PictureTask, scroll: ScrollReport): Promise<
     paperHeight: paperHeight / CSS_PX_PER_INCH,
     pageRanges: fullPage && fits ? '1' : '',
   });
-  return printedPicture(task, await edit(task, content, {}), {
+  return printedPicture(task, await finish(task, content, {}), {
     pageHeight,
     stoppedReason: !fullPage && pageHeight <= view.height ? 'viewport' : scroll.stoppedReason,
     truncated: lacks || height < pageHeight - 0.5 || scroll.stoppedReason !== 'end_of_page',
@@ -73,6 +73,12 @@ export async function takePdf(task: PictureTask, scroll: ScrollReport): Promise<
 function edit({ pdfs, encodes, deadline, deadlines }: PictureTask, content: Buffer, edits: PdfEdits): Promise<PdfFile> {
   const limits = { timeoutMs: Math.max(1, deadline - monotonicNow()), signal: deadlines.signal };
   return encodes.run(content.length, () => pdfs.edit(content, edits, limits));
+}
+
+/** Makes the last edits, for which the page is not needed any more. */
+function finish(task: PictureTask, content: Buffer, edits: PdfEdits): Promise<PdfFile> {
+  task.onShot?.();
+  return edit(task, content, edits);
 }
 
 /** The picture of a PDF that the browser has printed. */
@@ -224,11 +230,12 @@ export async function prepareToPrint(
 
 /** Whether a page lacks, as it will be printed, something that it has shown. */
 async function lacksOnPaper(page: BoundedPage): Promise<boolean> {
-  return (
-    (await page.call('seenParts.lacksPart')) ||
-    (await page.call('virtualized.hasEmptyParts')) ||
-    (await page.call('transformedContent.hidesPart'))
-  );
+  const lacks = await Promise.all([
+    page.call('seenParts.lacksPart'),
+    page.call('virtualized.hasEmptyParts'),
+    page.call('transformedContent.hidesPart'),
+  ]);
+  return lacks.includes(true);
 }
 
 /** Puts parts that were visible while scrolling, and are hidden again, back into a stopped page. */
@@ -255,13 +262,13 @@ export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<P
   await setDensity(page, task.options.view);
   const lacks = await lacksOnPaper(page);
   await page.call('print.fillWindows');
-  const { pageHeight } = await page.call('scroll.measure');
-  const sheet = sheetOf(pdf, await page.call('print.ownPage'));
+  const [{ pageHeight }, own] = await Promise.all([page.call('scroll.measure'), page.call('print.ownPage')]);
+  const sheet = sheetOf(pdf, own);
   const fit = pdf.fitWidth ? await fitWidth(task, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
   if (!pdf.fitWidth) await page.call('print.keepWidth');
   await showPictures(task, onSheet(task, sheet, fit), { backgrounds: pdf.printBackground });
-  const edits = documentEdits(pdf.place === undefined ? pdf : {}, await page.call('print.documentNames'));
-  await page.call('print.keepHeadings');
+  const [names] = await Promise.all([page.call('print.documentNames'), page.call('print.keepHeadings')]);
+  const edits = documentEdits(pdf.place === undefined ? pdf : {}, names);
   const print: Print = (paper) =>
     printStream(page, toPrintOptions(paper, fit.scale, sheet.margins)).catch((error: unknown) => {
       throw error instanceof CaptureError && error.code === 'render_timeout' ? tooLong(leftMs) : asRefusal(error, pdf);
@@ -275,7 +282,7 @@ export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<P
       : { ...(await printNumbered(task, bare, { print, targets })), paper: pdf.paper };
   const file =
     pdf.headers === undefined
-      ? await edit(task, printed, { ...edits, describe: pdf.place !== undefined })
+      ? await finish(task, printed, { ...edits, describe: pdf.place !== undefined })
       : await addHeaders(task, { ...pdf, paper }, { printed, print, edits });
   const { fitted } = fit;
   const found = {
@@ -348,7 +355,7 @@ async function addHeaders(
     overlays.push({ content: drawn, places });
   }
   await page.call('print.hideContent', false);
-  return await edit(task, content, { ...edits, overlays });
+  return await finish(task, content, { ...edits, overlays });
 }
 
 /** The edits for the fields of a document. Its metadata are those of the page by default. */
