@@ -113,18 +113,12 @@ export async function advanceFrame(page: TimedPage, ms: number, frames: ChildFra
  * @param options.realMs limits the real time that this takes
  * @param options.sliceMs the page's time between two checks of its requests; default 100
  * @param options.holds false if neither requests in flight nor the renderer's work hold the clock
- * @param options.isDrawn whether the page has just been drawn, and need not be again before its time passes
  * @throws DocumentReplaced if the document is replaced meanwhile
  */
 export async function advanceTime(
   page: TimedPage,
   ms: number,
-  {
-    realMs,
-    sliceMs = SLICE_MS,
-    holds = true,
-    isDrawn = false,
-  }: { realMs: number; sliceMs?: number; holds?: boolean; isDrawn?: boolean },
+  { realMs, sliceMs = SLICE_MS, holds = true }: { realMs: number; sliceMs?: number; holds?: boolean },
 ): Promise<AdvancedClock> {
   const { network, deadlines } = page;
   const endsAt = monotonicNow() + realMs;
@@ -132,8 +126,7 @@ export async function advanceTime(
   const run: AdvancedClock = { aheadMs: 0, realTimeMs: 0, heldMs: 0, realTimeBecause: null, lateMs: 0, dueMs: 0 };
   const frames = new ChildFrames(page.session);
   const runAhead = async (slice: number, frame: boolean) => {
-    const draws = run.aheadMs > 0 || !isDrawn;
-    const { dueMs: nextMs, lateMs } = await runClocks(page, slice, { frames, frame, draws, endsAt });
+    const { dueMs: nextMs, lateMs } = await runClocks(page, slice, { frames, frame, endsAt });
     run.dueMs = nextMs;
     // The first report is of the time before.
     if (run.aheadMs > 0) run.lateMs += lateMs;

@@ -221,7 +221,7 @@ export async function waitForReaction(
   const { network } = timed;
   const timeUp = timeLimit(mostMs);
   await network.loaded(since, timeUp);
-  await advanceTime(timed, ms, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false, isDrawn: true });
+  await advanceTime(timed, ms, { realMs: STOP_MAX_MS, sliceMs: STOP_MS, holds: false });
   await network.loaded(since, timeUp);
 }
 
