@@ -191,14 +191,14 @@ export function unseenAt(): number[] {
   const last = Math.max(0, scrollHeight - viewHeight());
   const columns = pageColumns();
   const stops = looks.map(({ top }) => top);
-  const { boxOf, isPinned } = observer();
+  const { boxOf, aroundOf } = observer();
   const unseen = new Set<Element>();
   const isShownWithOther = (element: Element) =>
     ancestry(element).some((at) => unseen.has(at) && boxOf(at).bottom - boxOf(at).top <= viewHeight());
   const found: number[] = [];
   eachElement(ELEMENTS_MAX, (element) => {
     if (seen.has(element) || found.length >= STOPS_MAX || !mayAppear(element)) return;
-    if (isShownWithOther(element) || isPinned(element) || isScrolledAway(element)) return;
+    if (isShownWithOther(element) || aroundOf(element).isPinned || isScrolledAway(element)) return;
     unseen.add(element);
     const box = boxOf(element);
     const parent = flatTreeParent(element);

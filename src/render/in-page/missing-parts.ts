@@ -1,5 +1,5 @@
 import { type ElementBox, onPage } from './boxes.js';
-import { flatTreeParent, pageScroller, viewHeight } from './dom.js';
+import { eachElement, flatTreeParent, isPage, pageScroller, viewHeight } from './dom.js';
 import {
   type Appearance,
   drawings,
@@ -19,6 +19,7 @@ import {
   BLANK,
   common,
   contentOf,
+  ELEMENTS_MAX,
   inView,
   lookOf,
   OPACITY_SLACK,
@@ -144,6 +145,22 @@ export function rangesElsewhere(): { ranges: PageRange[]; isAll: boolean } {
   const isShown = ({ areas }: MissingPart) =>
     ranges.some(({ at }) => [...areas.keys()].some(({ top }) => Math.abs(top - at) <= viewHeight() / 4));
   return { ranges, isAll: isAll && parts.every((part) => part.stage === null || isShown(part)) };
+}
+
+/** Whether the page is wider than these columns, in CSS px, only by parts that are moved aside until they are scrolled to. */
+export function isWidenedByMoved({ left, right }: Pick<ElementBox, 'left' | 'right'>): boolean {
+  const { boxOf, aroundOf } = observer();
+  const elsewhere = new Set(missing.map(({ element }) => element));
+  let isMoved = false;
+  let isWide = false;
+  eachElement(ELEMENTS_MAX, (element) => {
+    const { clip, moves, opacity } = aroundOf(element);
+    const box = common(boxOf(element), clip);
+    if (isPage(element) || (box.left > left - 1 && box.right < right + 1)) return;
+    if (moves > 0 && (opacity < OPACITY_SLACK || elsewhere.has(element))) isMoved = true;
+    else isWide = true;
+  });
+  return isMoved && !isWide;
 }
 
 /** Finds the look that shows most of the parts at a position; of several, the nearest one, and that with the largest area of them. */

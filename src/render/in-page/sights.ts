@@ -65,7 +65,8 @@ interface Around extends Pick<Sight, 'moves' | 'theme'> {
 
 /**
  * Observes the page as it is at present. `sightOf` returns the appearance of an element; null for one that shows nothing itself, and
- * for pinned ones, which have their own rules. `boxOf` returns its box in CSS px of the page.
+ * for pinned ones, which have their own rules. `boxOf` returns its box in CSS px of the page, `aroundOf` what the element and those around
+ * it do to its content.
  */
 export function observer() {
   const { scrollLeft, scrollTop } = pageScroller();
@@ -129,7 +130,7 @@ export function observer() {
     };
     return { ...visible, opacity, moves, ...content, name: element.localName, stage };
   };
-  return { sightOf, boxOf, isPinned: (element: Element) => aroundOf(element).isPinned };
+  return { sightOf, boxOf, aroundOf };
 }
 
 function isMoved({ transform, translate }: CSSStyleDeclaration): boolean {

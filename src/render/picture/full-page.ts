@@ -379,7 +379,7 @@ export async function arrangeFullPage(
     stoppedReason: byRequest ? 'max_height' : scroll.stoppedReason,
     truncated: isShorter || scroll.stoppedReason !== 'end_of_page' || lacksContent,
     apart,
-    lacks: { lacksContent, ...sideCut(region) },
+    lacks: { lacksContent, ...(await sideCut(page, region)) },
   };
 }
 
@@ -431,15 +431,11 @@ async function showAt(
   debug?.note({ step: 'shown_apart', scrollY, elements: await page.call('pin.roles') });
 }
 
-function sideCut({ page, box }: Region): Pick<Picture, 'cut'> {
-  const pageWidth = page.right - page.left;
-  const shownWidth = box.right - box.left;
-  if (pageWidth < shownWidth + 1) return {};
-  return {
-    cut: {
-      pageWidth: Math.round(pageWidth),
-      shownWidth: Math.round(shownWidth),
-      side: page.left < 0 ? 'left' : 'right',
-    },
-  };
+async function sideCut(
+  page: PictureTask['page'],
+  { page: { left, right }, box }: Region,
+): Promise<Pick<Picture, 'cut'>> {
+  const [pageWidth, shownWidth] = [Math.round(right - left), Math.round(box.right - box.left)];
+  if (right - left < box.right - box.left + 1 || (await page.call('missingParts.isWidenedByMoved', box))) return {};
+  return { cut: { pageWidth, shownWidth, side: left < 0 ? 'left' : 'right' } };
 }

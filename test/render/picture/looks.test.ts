@@ -268,3 +268,16 @@ it('a full page is not scrolled to parts that scrolling cannot show: those of a 
   // Each half view but the first, the middle of the menu, and the top.
   expect((await blotOf(content, RED)).width).toBe((4 + 1 + 1) * 20);
 });
+
+it.each([
+  ['only by blocks that are moved aside until they are scrolled to, is not cut', '', undefined],
+  ['by a box of its own, too, is cut', '<div style="width:1400px;height:10px"></div>', { side: 'right' }],
+])('a page that is wider than its picture %s', async (_how, box, cut) => {
+  const html = `<!doctype html><style>body{margin:0}p{height:300px;margin:0 0 300px;background:red;opacity:0;transform:translateX(100px);transition:.5s}.in{opacity:1;transform:none}</style>
+    ${'<p>words</p>'.repeat(5)}${box}
+    <script>const o = new IntersectionObserver((all) => all.forEach((one) => one.target.classList.toggle('in', one.isIntersecting))); document.querySelectorAll('p').forEach((p) => o.observe(p))</script>`;
+  const picture = await take(browser, html, { full_page: true, viewport: { width: 1_280, height: 720 } });
+  expect(await redBlocks(picture.content)).toEqual(Array(5).fill(600));
+  if (cut === undefined) expect(picture.cut).toBeUndefined();
+  else expect(picture.cut).toMatchObject(cut);
+});
