@@ -267,7 +267,7 @@ async function reachState({ main, network }: OpenPage, state: WaitUntil, stop: A
   const inFlightMax = IN_FLIGHT_MAX[state];
   if (inFlightMax !== undefined && !isBroken()) return await network.quiet(NETWORK_IDLE_MS, stop, inFlightMax);
   const loaded = main.until(() => isBroken() || (main.current?.loaded === true && !main.navigating));
-  await Promise.race([loaded, network.onlyFontsHoldLoad(stop).then(() => main.until(() => !main.navigating))]);
+  await Promise.race([loaded, network.onlyFutileHoldLoad(stop).then(() => main.until(() => !main.navigating))]);
   if (state === 'networkidle' && !isBroken()) await network.quiet(NETWORK_IDLE_MS, stop);
 }
 

@@ -375,6 +375,8 @@ const RESOURCES = new Set(['image', 'stylesheet', 'script', 'font']);
 /** Failures by a rule: ours, the caller's, or the page's own policy. */
 const NO_FAILURES = new Set(['inspector', 'csp', 'net::ERR_BLOCKED_BY_CLIENT', 'net::ERR_ABORTED']);
 const FAILED_MAX = 1_000;
+/** An image that is requested more often, as by an `onerror` that sets the address that has failed, is not waited for. */
+const REPEATS_MAX = 30;
 /** Kinds requested by the page's scripts. */
 const SCRIPTED = new Set(['fetch', 'xhr']);
 const REFUSALS = new Set([401, 403]);
@@ -440,6 +442,10 @@ export class NetworkTracker {
   readonly #asked = new Map<string, number>();
   #polls = false;
   readonly #failed = new Map<string, FailedRequest>();
+  /** How often images have been requested, by URL. */
+  readonly #images = new Map<string, number>();
+  /** Whether the page requests an image again and again. */
+  #isRepeating = false;
   /** Requests of ignored kinds, while their failures are noted. */
   readonly #aside = new Map<string, PendingRequest>();
   /** The time by which the page's clock has run ahead, in ms. */
@@ -535,11 +541,15 @@ export class NetworkTracker {
     );
   }
 
-  /** Resolves once only fonts that have exceeded their budget delay the page's load event. Never resolves if nothing delays it. */
-  onlyFontsHoldLoad(signal: AbortSignal): Promise<void> {
+  /**
+   * Resolves once nothing delays the page's load event but fonts that have exceeded their budget, and images that are requested again
+   * and again. Never resolves if nothing delays it.
+   */
+  onlyFutileHoldLoad(signal: AbortSignal): Promise<void> {
     return this.#waiting.until(() => {
       const holding = this.pending().filter(({ kind }) => LOAD_BLOCKERS.has(kind));
-      if (holding.length === 0 || holding.some(({ kind }) => kind !== 'font')) return NEVER;
+      if (holding.length === 0) return this.#isRepeating ? 0 : NEVER;
+      if (holding.some(({ kind }) => kind !== 'font')) return NEVER;
       return Math.max(...holding.map(({ startedAt }) => startedAt + FONTS_BUDGET_MS - performance.now()));
     }, signal);
   }
@@ -568,6 +578,8 @@ export class NetworkTracker {
     this.#asked.clear();
     this.#polls = false;
     this.#failed.clear();
+    this.#images.clear();
+    this.#isRepeating = false;
     this.log?.documentCommitted();
     const own = this.pending().findLast(({ kind, url }) => kind === 'document' && url.split('#', 1)[0] === documentUrl);
     if (own === undefined) return;
@@ -587,12 +599,23 @@ export class NetworkTracker {
       if (this.strict && this.#aside.size < FAILED_MAX) this.#aside.set(requestId, sent);
       return;
     }
+    if (kind === 'image' && this.#isRepeated(sent.url)) {
+      this.#isRepeating = true;
+      this.#waiting.notify();
+      return;
+    }
     this.newest = sent;
     // A redirect continues as a new request, after the others.
     this.#inFlight.delete(requestId);
     this.#inFlight.set(requestId, this.newest);
     if (this.#inFlight.size > CROWD_MIN) this.#crowdedAt = performance.now();
     this.#touch();
+  }
+
+  #isRepeated(url: string): boolean {
+    const times = (this.#images.get(url) ?? 0) + 1;
+    if (times > 1 || this.#images.size < PATHS_MAX) this.#images.set(url, times);
+    return times > REPEATS_MAX;
   }
 
   #onResponse(requestId: string, { mimeType, status }: { mimeType: string; status: number }): void {

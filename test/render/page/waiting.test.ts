@@ -62,6 +62,19 @@ describe.concurrent('wait_until', () => {
     expect(timings.navigate).toBeGreaterThan(2_800);
     expect((timings.run ?? 0) + (timings.settle ?? 0)).toBeLessThan(2_900);
   });
+
+  it('is not failed by images that set a broken file again whenever it fails, as in posts of hexo-theme-stellar', async () => {
+    site.route('/missing.png', (_request, response) => response.writeHead(404).end());
+    site.route('/not-an-image.png', (_request, response) => response.end('<p>Page</p>'));
+    const broken = (src: string) => `<img alt="" src="${src}" onerror="this.src = '${src}'">`;
+    for (const state of ['load', 'networkidle'])
+      for (const src of ['/missing.png', '/not-an-image.png'])
+        await rig.capture(serve(`<h1>Page</h1>${broken(src)}`), { wait_until: state, wait_for_idle: false });
+    const error = await rig.failure(serve(`${broken('/missing.png')}<img alt="" src="/hang?image">`), {
+      timeout: 2_000,
+    });
+    expect(error).toMatchObject({ code: 'render_timeout' });
+  });
 });
 
 describe.concurrent('wait_for_selector', () => {
