@@ -34,6 +34,7 @@ import { queryTrees } from './dom-cache.js';
 import { isAnyMarked } from './element.js';
 import { passFrames } from './frames.js';
 import { isStage } from './missing-parts.js';
+import { isMovedAlong } from './moved-along.js';
 
 /** Shows every pinned element once and in its place, whatever the number of bands (decisions.md, `full_page`). */
 
@@ -316,7 +317,7 @@ function unstick(element: HTMLElement, style: CSSStyleDeclaration, { first, keep
 function roleOf(element: HTMLElement, style: CSSStyleDeclaration, { keep }: Pinning): Role {
   const isKept = keep === 'none' && isAnyMarked((marked) => isInside(marked, element));
   if (style.position === 'sticky') return isKept ? 'kept' : 'in-flow';
-  if (isAnchored(style)) return 'in-flow';
+  if (isAnchored(style) || isMovedAlong(element)) return 'in-flow';
   const container = fixedContainer(element);
   const box = element.getBoundingClientRect();
   if (container !== null && !isApartFrom(container, box)) return 'in-flow';

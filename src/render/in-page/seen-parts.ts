@@ -2,6 +2,7 @@ import { isInFlow } from './boxes.js';
 import { force, isPage, pageScroller } from './dom.js';
 import { attributesOf, drawings, lacksCopies, looks, reused, type State } from './looks.js';
 import { bestShown, type MissingPart, missing, onceCalled } from './missing-parts.js';
+import { isInMovedAlong } from './moved-along.js';
 import { isShowable } from './readiness.js';
 import { contentOf, drawnOn, observer, presentSights, showsSomething } from './sights.js';
 
@@ -16,7 +17,12 @@ export async function putBack(within: Element | null = null): Promise<void> {
   const removed = new Map<Element, Map<Element, number>>();
   for (const { element, areas, stage } of missing) {
     // On paper, a pinned element would be on every sheet.
-    if (stage !== null || (within !== null && !(element.isConnected && within.contains(element)))) continue;
+    if (
+      stage !== null ||
+      isInMovedAlong(element) ||
+      (within !== null && !(element.isConnected && within.contains(element)))
+    )
+      continue;
     // A list may make its rows anew for each view.
     const best = bestShown([...areas].filter(([one]) => one.states.has(element)));
     for (let at: Element | null = element; at !== within && at !== null && !isPage(at) && !done.has(at); ) {
@@ -58,6 +64,7 @@ export function lacksPart(): boolean {
   if (looks.some(lacksCopies)) return true;
   return missing.some(
     ({ element, content, drawn }) =>
+      isInMovedAlong(element) ||
       (sightOf(element) === null && !(content.trim() !== '' && shown().has(content))) ||
       (drawn !== null && !redrawn.has(element) && drawn !== drawnOn(element)),
   );

@@ -10,6 +10,8 @@ import {
   viewHeight,
 } from './dom.js';
 
+import { isMovedAlong, notePlace } from './moved-along.js';
+
 /** How elements appear at present, and where: each by what a person sees of it. */
 
 /** The appearance of a part: its box in CSS px of the page, its effective opacity, and what it shows. */
@@ -97,6 +99,8 @@ export function observer() {
     const clips = style.overflowX !== 'visible' && style.display !== 'inline' && style.display !== 'contents';
     const box = boxOf(element);
     const height = box.bottom - box.top;
+    if (style.position === 'fixed' && box.top < scrollTop + view && box.bottom > scrollTop)
+      notePlace(element, scrollTop, box.top);
     const around = {
       opacity: opacity * Number(style.opacity) * (HIDING_FILTER.test(style.filter) ? BLURRED : 1),
       moves: moves + (isMoved(style) ? 1 : 0),
@@ -146,7 +150,7 @@ function pinnedBy(
 ) {
   const { isPinned, stage } = around;
   if (isPinned || (stage !== null && /auto|scroll/.test(overflowY))) return { isPinned: true, stage };
-  if (!/fixed|sticky/.test(position)) return around;
+  if (!/fixed|sticky/.test(position) || isMovedAlong(element)) return around;
   return isHigh && !/auto|scroll/.test(overflowY) ? { isPinned, stage: stage ?? element } : { isPinned: true, stage };
 }
 

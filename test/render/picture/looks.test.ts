@@ -239,6 +239,48 @@ it('a panel that is pinned by a script is shown to its end', async () => {
   expect(await blotOf(content, RED)).toMatchObject({ top: 600, height: 1_700 });
 });
 
+// As parallax.js and skrollr do: the pictures are fixed behind the page, and move with the gaps through which they are seen.
+const COLORS = [RED, [0, 0, 255], [0, 255, 0]] as const;
+const movedAlong = (
+  outside: string,
+) => `<!doctype html><style>body{margin:0;font:30px sans-serif}p{margin:0;height:500px;background:#fff}.g{height:400px}.g.low{height:150px}
+  .m{position:fixed;z-index:-1;top:0;left:0;width:100%;overflow:hidden}i{position:absolute;inset:-200px 0}</style>
+  <p>One</p><div class=g></div><p>Two</p><div class=g></div><p>Three</p><div class="g low"></div><p>Four</p><p>Five</p>
+  ${COLORS.map((rgb) => `<div class=m><i style="background:rgb(${rgb})"></i></div>`).join('')}
+  <script>const gaps = [...document.querySelectorAll('.g')], pictures = [...document.querySelectorAll('.m')];
+    const place = () => gaps.forEach((gap, at) => { const { top, bottom, height } = gap.getBoundingClientRect();
+      pictures[at].style.cssText = 'visibility:' + (bottom > 0 && top < innerHeight ? 'visible' : '${outside}') + ';height:' + height + 'px;transform:translate3d(0,' + Math.round(top) + 'px,0)';
+      pictures[at].firstChild.style.transform = 'translateY(' + (top - 200) / 9 + 'px)' });
+    addEventListener('scroll', place); place()</script>`;
+
+it.each([
+  ['by_sections', 'hidden'],
+  ['native', 'hidden'],
+  ['by_sections', 'visible'],
+])(
+  'pictures that scripts move along with the gaps of a page are in their gaps: %s, %s outside the view',
+  async (full_page_algorithm, outside) => {
+    const { content, diagnostics } = await take(browser, movedAlong(outside), { full_page: true, full_page_algorithm });
+    for (const [index, color] of COLORS.entries())
+      expect(await blotOf(content, color)).toMatchObject({
+        left: 0,
+        top: 500 + index * 900,
+        width: 800,
+        height: index === 2 ? 150 : 400,
+      });
+    expect(diagnostics.truncated).toBe(false);
+  },
+);
+
+it('pictures that scripts move along with a page are missing on paper, which is reported', async () => {
+  const { diagnostics, lacksContent } = await take(browser, movedAlong('hidden'), {
+    format: 'pdf',
+    pdf: { paper: 'a4' },
+  });
+  expect(diagnostics.truncated).toBe(true);
+  expect(lacksContent).toBe(true);
+});
+
 it('panels that move through a pinned box are missing on paper, which is reported', async () => {
   const { diagnostics, lacksContent } = await take(browser, PANELS, { format: 'pdf', pdf: { paper: 'a4' } });
   expect(diagnostics.truncated).toBe(true);
