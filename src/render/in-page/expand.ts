@@ -59,7 +59,7 @@ export function expand(
   const until = performance.now() + HOLD_MAX_MS;
   const isOver = () => performance.now() > until;
   for (let round = 0; ; round++) {
-    growAll(scroller, around);
+    growAll(before, around);
     const changed = changedIn(before);
     if (changed.length === 0) break;
     // Boxes inside the scroller may have changed only because of those around it.
@@ -71,8 +71,7 @@ export function expand(
     for (const one of outer.length > 0 ? outer : changed) if (!isOver()) holdSize(one);
   }
   // When a box grows again, its centered content moves again.
-  for (let round = 0; round < PLACE_ROUNDS && !isOver() && holdPlaces(before, isOver); round++)
-    growAll(scroller, around);
+  for (let round = 0; round < PLACE_ROUNDS && !isOver() && holdPlaces(before, isOver); round++) growAll(before, around);
   lowerRest(before);
   keep(document.documentElement, 'overflow-y', 'visible');
   done.push(own);
@@ -108,8 +107,8 @@ function chainOf(scroller: HTMLElement): HTMLElement[] {
   return boxes.filter((box): box is HTMLElement => box instanceof HTMLElement && box !== document.documentElement);
 }
 
-function growAll(scroller: HTMLElement, around: HTMLElement[]): void {
-  for (const [at, parent] of around.entries()) grow(parent, around[at - 1] ?? scroller);
+function growAll({ scroller, boxes }: Before, around: HTMLElement[]): void {
+  for (const [at, parent] of around.entries()) grow(parent, around[at - 1] ?? scroller, boxes.get(parent)?.height ?? 0);
 }
 
 interface Before {
@@ -156,8 +155,9 @@ function changedIn(before: Before): Changed[] {
     const style = getComputedStyle(element);
     if (style.display === 'inline' && !isReplaced(element)) continue;
     const place = placeOf(element, before);
-    const clips = isReplaced(element) || /hidden|clip/.test(style.overflowY);
-    const grows = place === 'inside' ? !clips : place !== 'outside' || isColumn(was, before);
+    // A limit that is a share of the scroller's height ends with that.
+    const isLimited = isReplaced(element) || /hidden|clip/.test(style.overflowY) || style.maxHeight.endsWith('%');
+    const grows = place === 'inside' ? !isLimited : place !== 'outside' || isColumn(was, before);
     if (!isSame(wider, 0) || higher < -SAME_MAX_PX || !grows) found.push({ element, was, place, grows });
   }
   return found;
@@ -248,16 +248,20 @@ function moveUp(element: HTMLElement, by: number): void {
   keep(element, 'top', `${(Number.parseFloat(top) || 0) - by}px`);
 }
 
-/** Makes a box as high as its content down to the scroller's end. */
-function grow(parent: HTMLElement, holds: HTMLElement): void {
+/** Makes a box as high as its content down to the scroller's end, and no lower than it was. */
+function grow(parent: HTMLElement, holds: HTMLElement, was: number): void {
   const { height } = parent.getBoundingClientRect();
   unclip(parent);
   const { top } = parent.getBoundingClientRect();
   const bottom = Math.max(contentBottom(parent), holds.getBoundingClientRect().bottom);
   const needed = bottom - top + (Number.parseFloat(getComputedStyle(parent).paddingBottom) || 0);
-  if (needed <= height + 1) return;
+  const higher = Math.max(needed, was) - height;
+  // Its content has become lower again if a box in it was held after it had grown.
+  const hasGrown = styleOf(parent).getPropertyPriority('min-height') === 'important';
+  if (higher <= 1 && !(hasGrown && higher < -1)) return;
   // The value is in px, so that elements beside the scroller with `height: 100%` grow with it. A flex item needs `min-height`.
-  for (const property of ['height', 'min-height']) keep(parent, property, `${Math.ceil(inner(parent, needed))}px`);
+  for (const property of ['height', 'min-height'])
+    keep(parent, property, `${Math.ceil(inner(parent, Math.max(needed, was)))}px`);
 }
 
 /** Keeps a grid's other rows at their height, since rows that are fractions of the grid would grow with it. */

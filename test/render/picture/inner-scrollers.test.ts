@@ -182,3 +182,13 @@ it.concurrent('a frame keeps elements as high as its view, and loads content tha
   expect(await blotOf(content, MARK)).toMatchObject({ top: 0, height: VIEW_PX, pixels: VIEW_PX * 800 });
   expect(await blotOf(content, [4, 5, 6])).toMatchObject({ top: 3_800, height: 90 });
 });
+
+it('a header keeps its share of the height of the box that is scrolled', async () => {
+  const html = page(
+    'html,body{margin:0;height:100%}main{height:100%;overflow:auto}header{height:560px;max-height:50%;background:red}',
+    `<main><header></header>${SHELL_ROWS}${END}</main>`,
+  );
+  const { content, height } = await take(browser, html, FULL_PAGE);
+  expect(await blotOf(content, RED)).toMatchObject({ top: 0, height: VIEW_PX / 2 });
+  expect(height).toBe(VIEW_PX / 2 + shown.top + shown.height);
+});
