@@ -259,8 +259,8 @@ export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<P
   task.pdfs.prepare();
   const leftMs = deadline - monotonicNow();
   await page.call('print.endTransitions');
-  await setDensity(page, task.options.view);
   const lacks = await lacksOnPaper(page);
+  await setDensity(page, task.options.view);
   await page.call('print.fillWindows');
   const [{ pageHeight }, own] = await Promise.all([page.call('scroll.measure'), page.call('print.ownPage')]);
   const sheet = sheetOf(pdf, own);

@@ -222,3 +222,18 @@ async function colorsOf(content: Uint8Array): Promise<(left: number, top: number
     rmSync(folder, { recursive: true });
   }
 }
+
+it('a scrolling box of two columns that is printed as one of lower rows lacks nothing', async () => {
+  const html = `<!doctype html><style>html,body{margin:0;height:100%}main{height:100%;overflow:auto;display:flex;flex-wrap:wrap;align-content:start}
+    p{margin:0;width:100%;height:800px;background:#eee}@media print{p{height:300px}}@media(min-width:1000px){p{width:50%}}</style>
+    <main>${Array.from({ length: 10 }, (_, at) => `<p>word${at}</p>`).join('')}</main><script>addEventListener('scroll', () => {}, true)</script>`;
+  const { content, diagnostics, lacksContent } = await take(browser, html, {
+    viewport: { width: 1280, height: 720 },
+    format: 'pdf',
+    pdf: { paper: 'a4' },
+  });
+  expect((await printedTexts(content)).flat().map(({ text }) => text)).toEqual(
+    Array.from({ length: 10 }, (_, at) => `word${at}`),
+  );
+  expect({ lacksContent, truncated: diagnostics.truncated }).toEqual({ lacksContent: false, truncated: false });
+});
