@@ -277,21 +277,39 @@ export async function fitRegion(
     if (fit.density === density) {
       const bottom = Math.min(box.bottom, box.top + fit.height);
       const isCut = bottom < box.bottom - 0.5;
-      return { page: measured, box: onWholePixels({ ...box, bottom }, density, isWhole), density, limited, isCut };
+      return {
+        page: measured,
+        box: onWholePixels({ ...box, bottom }, density, isWhole ? measured : null),
+        density,
+        limited,
+        isCut,
+      };
     }
     density = fit.density;
   }
 }
 
-/** The box on whole px of the picture. */
-function onWholePixels({ left, top, right, bottom }: ElementBox, density: number, isWhole: boolean): ElementBox {
-  const first = (edge: number) => (isWhole ? Math.floor(edge * density + ROUNDING) : Math.round(edge * density));
-  const last = (edge: number) => (isWhole ? Math.ceil(edge * density - ROUNDING) : Math.round(edge * density));
+/**
+ * The box on whole px of the picture.
+ * @param whole the page, if no part of the box may be cut off; a last px that the page fills only in part is cut off all the same
+ */
+function onWholePixels(
+  { left, top, right, bottom }: ElementBox,
+  density: number,
+  whole: MeasuredPage | null,
+): ElementBox {
+  const first = (edge: number) => (whole === null ? Math.round(edge * density) : Math.floor(edge * density + ROUNDING));
+  const last = (edge: number, pageEnd: number) => {
+    if (whole === null) return Math.round(edge * density);
+    const end = Math.ceil(edge * density - ROUNDING);
+    return edge > pageEnd + 0.5 ? end : Math.min(end, Math.floor(pageEnd * density + ROUNDING));
+  };
+  const pageBottom = whole === null ? 0 : whole.top + whole.pageHeight;
   return {
     left: first(left) / density,
     top: first(top) / density,
-    right: Math.max(first(left) + 1, last(right)) / density,
-    bottom: Math.max(first(top) + 1, last(bottom)) / density,
+    right: Math.max(first(left) + 1, last(right, whole?.right ?? 0)) / density,
+    bottom: Math.max(first(top) + 1, last(bottom, pageBottom)) / density,
   };
 }
 

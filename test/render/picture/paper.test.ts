@@ -237,3 +237,13 @@ it('a scrolling box of two columns that is printed as one of lower rows lacks no
   );
   expect({ lacksContent, truncated: diagnostics.truncated }).toEqual({ lacksContent: false, truncated: false });
 });
+
+it('a filtered element that ends with the page, at a part of a px of its picture, is printed', async () => {
+  const html = `<!doctype html><style>body{margin:0}p{margin:0;height:1105px}div{height:202px;background:#08f;filter:sepia(1)}</style><p>words</p><div>end</div>`;
+  const { content } = await take(browser, html, {
+    viewport: { width: 1280, height: 720 },
+    format: 'pdf',
+    pdf: { paper: 'a4', margin: '5mm' },
+  });
+  expect((await printedTexts(content)).flat().map(({ text }) => text)).toEqual(['words', 'end']);
+});
