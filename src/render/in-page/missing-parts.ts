@@ -359,8 +359,9 @@ function hasAlternated(element: Element, seenIn: Look, present: ReadonlyMap<stri
 
 /** Whether one of the parts that are in a place was not there when a look showed another part in it. */
 function isReplacedBy(there: [Element, Sight][], sight: Sight, seenIn: Look): boolean {
-  // A list may make its rows anew for each view.
-  if (there.some(([, box]) => placeOf(box) === placeOf(sight))) return false;
+  // A list may make its rows anew for each view. Slides may differ in their background alone.
+  const isBare = contentOf(sight).trim() === '';
+  if (there.some(([, box]) => placeOf(box) === placeOf(sight) && (!isBare || box.paint === sight.paint))) return false;
   return there.some(([one, box]) => {
     const then = seenIn.sights.get(one);
     // The next slide may have been beside it.

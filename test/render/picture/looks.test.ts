@@ -101,9 +101,12 @@ it('a carousel that turns by itself shows one quote as a whole, and lacks nothin
   expect({ lacksContent, truncated: diagnostics.truncated }).toEqual({ lacksContent: false, truncated: false });
 });
 
-it('a carousel that is wholly in view at one stop alone shows one slide', async () => {
+it.each([
+  ['with words', 'Slide'],
+  ['of backgrounds alone', ''],
+])('a carousel %s that is wholly in view at one stop alone shows one slide', async (_what, word) => {
   const colors = Array.from({ length: 12 }, (_, at): [number, number, number] => [20 * at, 0, 255 - 20 * at]);
-  const slides = colors.map((rgb, at) => `<p style="background:rgb(${rgb})">Slide ${at}</p>`).join('');
+  const slides = colors.map((rgb, at) => `<p style="background:rgb(${rgb})">${word && `${word} ${at}`}</p>`).join('');
   const html = `<!doctype html><style>body{margin:0;height:2000px}#all{position:absolute;top:650px;width:500px;height:500px}p{margin:0;height:100%}
       #dots{position:absolute;top:1100px;left:100px}#dots i{display:inline-block;width:20px;height:20px;background:#111;opacity:.5}#dots .now{opacity:1}</style>
     <div id=all>${slides}</div><div id=dots>${'<i></i>'.repeat(12)}</div>
