@@ -265,11 +265,14 @@ export function replaceClock(): (request: ClockRequest) => Promise<ClockState> |
     const at = Math.min(timer?.due ?? Number.POSITIVE_INFINITY, frameAt);
     if (at > until) return false;
     moveTo(at);
-    if (timer === null || frameAt < timer.due) flush(frameAt);
-    else fire(timer);
+    if (timer === null || frameAt < timer.due) {
+      flush(frameAt);
+      waitUntilDrawn();
+    } else fire(timer);
     return true;
   }
 
+  const waitUntilDrawn = 'document' in globalThis ? followWebGl() : () => {};
   let wake: () => void = () => {};
   port1.onmessage = () => wake();
   /** A separate task, so that promises and messages run in between. */
@@ -453,6 +456,44 @@ function replaceGetter(holder: object, name: string, read: (self: object) => unk
 /** Keeps the property's other attributes. */
 function define(holder: object, name: string, change: PropertyDescriptor): void {
   Object.defineProperty(holder, name, { ...Object.getOwnPropertyDescriptor(holder, name), ...change });
+}
+
+/**
+ * Follows which canvases of this document WebGL draws.
+ * @returns a function that waits until they are drawn. WebGL draws long after it is called, so that a run could ask for more frames than
+ * the browser draws in minutes. The page's time passes meanwhile: its next frame comes later, as on a screen.
+ */
+function followWebGl(): () => void {
+  const drawn: HTMLCanvasElement[] = [];
+  const NativeCanvas = OffscreenCanvas;
+  const { getContext } = NativeCanvas.prototype;
+  const { drawImage, getImageData } = OffscreenCanvasRenderingContext2D.prototype;
+  const { prototype } = HTMLCanvasElement;
+  const isConnected = getterOf(Node.prototype, 'isConnected');
+  const [widthOf, heightOf] = [getterOf(prototype, 'width'), getterOf(prototype, 'height')];
+  let sample: unknown = null;
+  replace(prototype, 'getContext', (native, self, args) => {
+    const context: unknown = applyNative(native, self, args);
+    const isWebGl = args[0] === 'webgl' || args[0] === 'webgl2' || args[0] === 'experimental-webgl';
+    let isNew = isWebGl && context !== null;
+    for (let at = 0; at < drawn.length; at++) isNew &&= drawn[at] !== self;
+    if (isNew) drawn[drawn.length] = self as HTMLCanvasElement;
+    return context;
+  });
+  return () => {
+    for (let at = 0; at < drawn.length; at++) {
+      const canvas = drawn[at] as HTMLCanvasElement;
+      const isShown =
+        applyNative(isConnected, canvas, []) &&
+        applyNative(widthOf, canvas, []) > 0 &&
+        applyNative(heightOf, canvas, []) > 0;
+      if (!isShown) continue;
+      sample ??= applyNative(getContext, new NativeCanvas(1, 1), ['2d', { willReadFrequently: true }]);
+      // Only a read waits.
+      applyNative(drawImage, sample, [canvas, 0, 0, 1, 1]);
+      applyNative(getImageData, sample, [0, 0, 1, 1]);
+    }
+  };
 }
 
 function getterOf(holder: object, name: string): () => never {

@@ -251,8 +251,10 @@ interface Fading {
 
 /** Lets the page's time pass while scripts fade parts in, or count, as those that start one after the other. */
 async function waitForFading(timed: TimedPage, page: BoundedPage, fading: Fading): Promise<void> {
+  const began = monotonicNow();
   for (let ms = 0; !fading.isEndless && (await page.call('readiness.isCounting')); ms += STOP_MS) {
-    fading.isEndless = ms >= FADING_MAX_MS || monotonicNow() >= fading.until;
+    // The real time of a page that draws slowly passes on its clock.
+    fading.isEndless = Math.max(ms, monotonicNow() - began) >= FADING_MAX_MS || monotonicNow() >= fading.until;
     await advanceTime(timed, STOP_MS, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });
   }
 }

@@ -57,7 +57,52 @@ const WORKERS: Record<string, string> = {
 /** The path of a picture that takes its time. */
 const pictureIn = (ms: number) => `/image/9x9/ff0000.png?wait=${ms}`;
 
+/** A scene of WebGL that headless shell, without a GPU, draws for about 100 ms. Shows an `x` for each frame that came 1/60 s after the one before, and a `y` for each later one. */
+const SLOW_SCENE = `
+  const gl = document.querySelector('canvas').getContext('webgl');
+  const program = gl.createProgram();
+  const add = (type, source) => {
+    const shader = gl.createShader(type);
+    gl.shaderSource(shader, source);
+    gl.compileShader(shader);
+    gl.attachShader(program, shader);
+  };
+  add(gl.VERTEX_SHADER, 'attribute vec2 at; void main() { gl_Position = vec4(at, 0, 1); }');
+  add(gl.FRAGMENT_SHADER, \`precision highp float; uniform float t; void main() {
+    float x = t; for (int i = 0; i < 200; i++) x = sin(x + gl_FragCoord.x); gl_FragColor = vec4(x, 0, 0, 1); }\`);
+  gl.linkProgram(program);
+  gl.useProgram(program);
+  gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
+  gl.bufferData(gl.ARRAY_BUFFER, new Float32Array([-1, -1, 3, -1, -1, 3]), gl.STATIC_DRAW);
+  gl.enableVertexAttribArray(0);
+  gl.vertexAttribPointer(0, 2, gl.FLOAT, false, 0, 0);
+  let last = 0;
+  (function draw(t) {
+    out.textContent += t - last < 17 ? 'x' : 'y';
+    last = t;
+    gl.uniform1f(gl.getUniformLocation(program, 't'), t);
+    gl.drawArrays(gl.TRIANGLES, 0, 3);
+    requestAnimationFrame(draw);
+  })(0);`;
+
 describe.concurrent('a page is captured in its final state', () => {
+  // cannon's demos: 150 ms of their time took 9 s, since 9 frames of 1 s each were asked for at once.
+  it('has no more frames of WebGL than are drawn in its time', async () => {
+    const { text } = await rig.capturedText(page(SLOW_SCENE, '<canvas width="500" height="400"></canvas>'));
+    const count = (mark: string) => text.split(mark).length - 1;
+    expect(count('y')).toBeGreaterThan(2 * count('x'));
+  });
+  it('and is scrolled on if its numbers, which it draws slowly, have changed for long enough', async () => {
+    const script = `let n = 0; (function draw() {
+      out.textContent = n++;
+      for (const since = Date.now(); Date.now() - since < 400; );
+      requestAnimationFrame(draw);
+    })()`;
+    const wish = { full_page: true };
+    const runs = await runsOf(page(script, '<div style="height:500px"></div>'), 'A page', 300, wish);
+    expect(runs.length).toBeLessThan(12);
+  });
+
   it('by whichever API it reads the time', async () => {
     const parts = Object.entries(ENDING).map(([what, script]) => {
       const told = script.replaceAll('all done', `${what} done`);
