@@ -295,3 +295,12 @@ export function isOpaque(element: Element): boolean {
 export function isInFlow(element: Element): boolean {
   return !/absolute|fixed/.test(getComputedStyle(element).position);
 }
+
+/** Whether a transform does more than move an element in its plane. */
+export function isZoomed(element: Element): boolean {
+  const { transform, scale, rotate } = getComputedStyle(element);
+  if (scale !== 'none' || rotate !== 'none') return true;
+  if (transform === 'none') return false;
+  const { is2D, a, b, c, d } = new DOMMatrix(transform);
+  return !is2D || a !== 1 || b !== 0 || c !== 0 || d !== 1;
+}

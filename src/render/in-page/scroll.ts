@@ -4,6 +4,7 @@ import { queryTrees } from './dom-cache.js';
 import { allMotion, finishMotion, isEndless, isProgress, isRunning, passFrames, tasksEnd } from './frames.js';
 import { look } from './looks.js';
 import { runsScript } from './readiness.js';
+import { pageHeight } from './scrollers.js';
 
 const ELEMENTS_MAX = 60_000;
 /** The limit on a busy machine. A scroll is painted once a frame has passed. */
@@ -37,7 +38,7 @@ interface ScrollStep {
 export function measure(): PageExtent {
   const scroller = pageScroller();
   return {
-    pageHeight: scroller.scrollHeight,
+    pageHeight: pageHeight(),
     viewHeight: viewHeight(),
     viewWidth: visualViewport?.width ?? innerWidth,
     zoom: visualViewport?.scale ?? 1,
@@ -58,7 +59,7 @@ export function wholeHeight(): number {
   eachElement(FIRST_ELEMENTS, (element) => {
     isEstimated ||= getComputedStyle(element).contentVisibility === 'auto';
   });
-  if (!isEstimated) return pageScroller().scrollHeight;
+  if (!isEstimated) return pageHeight();
   const sheet = adopt(ALL_LAID_OUT);
   const { scrollHeight } = pageScroller();
   sheet.replaceSync('');

@@ -1,3 +1,4 @@
+import { isInFlow, isZoomed } from './boxes.js';
 import {
   ancestry,
   documentIn,
@@ -9,6 +10,7 @@ import {
   matches,
   pageBoxes,
   pageScroller,
+  viewHeight,
 } from './dom.js';
 import { queryTrees } from './dom-cache.js';
 import { collapse, contentHeightAt, contentOf, DRAWN_MAX_PX, expand, keep } from './expand.js';
@@ -22,6 +24,8 @@ import { flattenTransforms, isDownward, repeatFlattening } from './transformed-c
 type FeedCut = 'max_height' | 'time_limit' | null;
 
 const ELEMENTS_MAX = 30_000;
+/** The minimum height of hidden content, in CSS px, for a page to count as locked. */
+const LOCKED_MIN_PX = 8;
 const ROUNDS = 3;
 /** The minimum height of hidden content, in CSS px, for a scroller to count. */
 const HIDDEN_MIN_PX = 16;
@@ -38,6 +42,7 @@ const FEED_LOAD_WAITS = 5;
 /** Expanded scrollers with their former height in CSS px. */
 const expanded = new Map<HTMLElement, number>();
 let wasLocked = false;
+let isStage = false;
 let isWide = false;
 
 export interface Expanding {
@@ -246,10 +251,11 @@ export function expansions() {
  */
 export function unlockScroll(): boolean {
   const boxes = pageBoxes();
-  const isLong = boxes.some(({ scrollHeight }) => scrollHeight > innerHeight + 8);
+  isStage = movesView();
+  const isLong = boxes.some(({ scrollHeight }) => scrollHeight > innerHeight + LOCKED_MIN_PX);
   const locked = boxes.filter((box) => {
     const { position, overflowY, touchAction } = getComputedStyle(box);
-    if (!isLong || (position !== 'fixed' && !/hidden|clip/.test(overflowY))) return false;
+    if (!isLong || isStage || (position !== 'fixed' && !/hidden|clip/.test(overflowY))) return false;
     if (position === 'fixed') keep(box, 'position', 'static');
     keep(box, 'overflow-y', 'visible');
     if (touchAction === 'none') keep(box, 'touch-action', 'auto');
@@ -257,6 +263,27 @@ export function unlockScroll(): boolean {
   });
   wasLocked ||= locked.length > 0;
   return locked.length > 0;
+}
+
+/** Whether the page does not scroll, and moves its view over boxes instead, which it zooms or turns, as over the slides of impress.js. */
+function movesView(): boolean {
+  if (!pageBoxes().some((box) => /hidden|clip/.test(getComputedStyle(box).overflowY))) return false;
+  let hasZoomed = false;
+  const boxes: Node[] = [documentProperty('documentElement')];
+  for (let at = 0; at < boxes.length && at < ELEMENTS_MAX; at++) {
+    const box = boxes[at];
+    if (!(box instanceof Element)) continue;
+    const { height, bottom } = box.getBoundingClientRect();
+    if (!isInFlow(box) && isZoomed(box)) hasZoomed = true;
+    else if (!isPage(box) && height > 0 && bottom > innerHeight + LOCKED_MIN_PX) return false;
+    else boxes.push(...flatTreeChildren(box));
+  }
+  return hasZoomed;
+}
+
+/** The height of the page in CSS px. */
+export function pageHeight(): number {
+  return isStage ? viewHeight() : pageScroller().scrollHeight;
 }
 
 /** The page's main scroller; null if the document itself has more content, or scrolls. */
@@ -297,7 +324,7 @@ function mayScroll(element: HTMLElement): boolean {
   if (root === element)
     return (
       /auto|scroll/.test(overflowY) ||
-      (overflowY === 'hidden' && (element === documentProperty('body') || isScrolledByScript(element)))
+      (overflowY === 'hidden' && ((element === documentProperty('body') && !isStage) || isScrolledByScript(element)))
     );
   return isScrollable(element);
 }

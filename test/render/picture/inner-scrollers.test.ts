@@ -64,6 +64,19 @@ const centered = moved('position:absolute;left:0;right:0;top:50%;transform:trans
 const clipped = moved('transform:translate3d(0,0,0)', END.replace('40px', '700px'));
 const half = moved('transform:scale(.5);transform-origin:0 0');
 
+/** The slides of impress.js, over which the page moves its view. */
+const stage = page(
+  `${FIXED}div{position:absolute;left:0;top:0}p{margin:0;width:200px;height:200px;background:rgb(${MARK})}`,
+  `<div style="top:50%;left:50%;transform:perspective(1000px) scale(.6)"><div style="transform:translate3d(0,900px,0)">
+    <div style="transform:translate(-50%,-50%) translate3d(0,-900px,0)"><p></p></div>
+    <div style="transform:translate(-50%,-50%) rotate(90deg) scale(4)"><p></p></div></div></div>`,
+);
+/** A page behind an open drawer of vaul, which makes it smaller. */
+const behind = page(
+  'body{margin:0;overflow:hidden}#box{transform:scale(.5);transform-origin:0 0;height:4000px;background:red}',
+  '<div id=box></div><div style="position:absolute;top:0;transform:rotate(90deg)">Menu</div>',
+);
+
 const sections = Array.from({ length: 5 }, () => '<section><p>Words</p></section>').join('');
 const turned = (script: string) =>
   page(
@@ -151,6 +164,8 @@ it.concurrent.each<[string, string, number, Partial<Blot>?, Parameters<typeof bl
     { top: 0, pixels: 5 * 50 * 800 },
   ],
   ['content that the wheel moves by sections is back at its start', bySection, 3_000, { pixels: 0 }, RED],
+  ['slides over which a page moves its view stay out of view', stage, VIEW_PX, { top: 240, height: 120 }],
+  ['a locked page that is made smaller is scrolled through', behind, 4_000, { top: 0, height: 2_000 }, RED],
   ['content that a transform makes smaller is unchanged', half, VIEW_PX, { top: 0, height: 300 }, RED],
 ])('%s', async (_title, html, height, seen, color = MARK) => {
   const { content, ...picture } = await take(browser, html, FULL_PAGE);
