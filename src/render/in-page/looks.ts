@@ -13,7 +13,6 @@ import {
   appearanceOf,
   areaOf,
   BLANK,
-  common,
   contentOf,
   ELEMENTS_MAX,
   observer,
@@ -182,7 +181,8 @@ const MIDDLE_SHARE = 1 / 16;
 /**
  * Some pages show a part only while all of it, or the middle of the view, is reached.
  * @returns scroll positions, from the last one, with parts in the middle that no look has shown, at most STOPS_MAX, and those
- * at which rows were seen that other items have replaced since
+ * at which rows were seen that other items have replaced since. Parts of pinned boxes, parts that a box hides that scrolls by itself,
+ * and parts of others that have not been seen either, have none.
  */
 export function unseenAt(): number[] {
   look();
@@ -221,12 +221,13 @@ function mayAppear(element: HTMLElement): boolean {
   return childNodes.length === 0 || showsSomething(element);
 }
 
-/** Whether an element is out of sight in a box that scrolls by itself. */
+/** Whether an element is above or below what a box that scrolls by itself shows. */
 function isScrolledAway(element: Element): boolean {
-  const box = element.getBoundingClientRect();
+  const { top, bottom } = element.getBoundingClientRect();
   return ancestry(element).some((at) => {
-    if (at === element || isPage(at) || !/auto|scroll/.test(getComputedStyle(at).overflowY)) return false;
-    return areaOf(common(box, at.getBoundingClientRect())) < 1;
+    if (at === element || isPage(at) || at.scrollHeight <= at.clientHeight + 1) return false;
+    const shown = at.getBoundingClientRect();
+    return (bottom <= shown.top || top >= shown.bottom) && /auto|scroll/.test(getComputedStyle(at).overflowY);
   });
 }
 

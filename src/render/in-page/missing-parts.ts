@@ -1,5 +1,5 @@
-import { type ElementBox, onPage } from './boxes.js';
-import { eachElement, flatTreeParent, isPage, pageScroller, viewHeight } from './dom.js';
+import { type ElementBox, onPage, pageColumns } from './boxes.js';
+import { eachElement, flatTreeParent, pageScroller, styleOf, viewHeight } from './dom.js';
 import {
   type Appearance,
   drawings,
@@ -21,6 +21,7 @@ import {
   contentOf,
   ELEMENTS_MAX,
   inView,
+  isMoved,
   lookOf,
   OPACITY_SLACK,
   observer,
@@ -147,20 +148,20 @@ export function rangesElsewhere(): { ranges: PageRange[]; isAll: boolean } {
   return { ranges, isAll: isAll && parts.every((part) => part.stage === null || isShown(part)) };
 }
 
-/** Whether the page is wider than these columns, in CSS px, only by parts that are moved aside until they are scrolled to. */
-export function isWidenedByMoved({ left, right }: Pick<ElementBox, 'left' | 'right'>): boolean {
-  const { boxOf, aroundOf } = observer();
+/** The columns of the page, in CSS px, with the parts in place that are moved until they are scrolled to. */
+export function columnsInPlace(): Pick<ElementBox, 'left' | 'right'> {
+  const { aroundOf } = observer();
   const elsewhere = new Set(missing.map(({ element }) => element));
-  let isMoved = false;
-  let isWide = false;
+  const moved: [style: CSSStyleDeclaration, own: string][] = [];
   eachElement(ELEMENTS_MAX, (element) => {
-    const { clip, moves, opacity } = aroundOf(element);
-    const box = common(boxOf(element), clip);
-    if (isPage(element) || (box.left > left - 1 && box.right < right + 1)) return;
-    if (moves > 0 && (opacity < OPACITY_SLACK || elsewhere.has(element))) isMoved = true;
-    else isWide = true;
+    const isAway = aroundOf(element).opacity < OPACITY_SLACK || elsewhere.has(element);
+    if (isAway && isMoved(getComputedStyle(element))) moved.push([styleOf(element), styleOf(element).cssText]);
   });
-  return isMoved && !isWide;
+  for (const [style] of moved)
+    for (const property of ['transition', 'transform', 'translate']) style.setProperty(property, 'none', 'important');
+  const columns = pageColumns();
+  for (const [style, own] of moved) style.cssText = own;
+  return columns;
 }
 
 /** Finds the look that shows most of the parts at a position; of several, the nearest one, and that with the largest area of them. */

@@ -220,7 +220,7 @@ function hold(): void {
     return role === 'away' ? [] : [`${selector} { translate: ${to} !important; transition: none !important }`];
   });
   if (queryTrees(TOP_LAYER).length > 0) rules.push(`::backdrop { translate: ${-by.x}px ${-by.y}px !important }`);
-  // A sheet that changes makes the browser compute all styles anew.
+  // Writing a sheet, even an empty one, makes the browser compute all styles anew.
   if (rules.length === 0 && holder === null) return;
   holder ??= adopt('');
   holder.replaceSync(rules.join('\n'));

@@ -137,7 +137,7 @@ export function observer() {
   return { sightOf, boxOf, aroundOf };
 }
 
-function isMoved({ transform, translate }: CSSStyleDeclaration): boolean {
+export function isMoved({ transform, translate }: CSSStyleDeclaration): boolean {
   if (transform === 'none' && translate === 'none') return false;
   return translate !== 'none' || !new DOMMatrixReadOnly(transform).isIdentity;
 }

@@ -12,7 +12,7 @@ import {
 } from './dom.js';
 import { inner, keep, unclip } from './expand.js';
 import { keepMissing } from './missing-parts.js';
-import { putBack } from './seen-parts.js';
+import { putBackMissing } from './put-back.js';
 
 /**
  * Lays out pages that move their content by a transform in a box of the view's size instead of scrolling (fullPage.js,
@@ -105,7 +105,7 @@ function downOf(transform: string): number {
 /** Shows what scripts have hidden again when they moved the content back. */
 export async function showSeen(): Promise<void> {
   keepMissing();
-  await putBack(moved);
+  await putBackMissing(moved);
 }
 
 function textsIn(part: HTMLElement): Element[] {

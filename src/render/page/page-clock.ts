@@ -292,11 +292,11 @@ const REFRESHES_FOLLOWED = 5;
 /** A later one counts if the page says that it waits. */
 const WAITING_S = 4;
 const LOOK_MAX_MS = 500;
-/** The real time in which a page that visibly waits is found to compute, in ms. A machine that is busy may not have run it for as long. */
+/** The real time for which a page that visibly waits is watched for work, in ms; half of it if it is at rest. */
 const WAITING_CHECK_MS = 200;
 /** The share of this time for which the page's renderer has to work, or to wait for a processor. */
 const COMPUTES_SHARE = 0.6;
-/** A renderer that works for less is at rest, and is not looked at again. */
+/** A renderer that works for less is at rest. */
 const RESTS_SHARE = 0.1;
 /** A refresh that has not started this long after its time is ignored. */
 const REFRESH_LATE_MS = 1_500;
@@ -433,15 +433,17 @@ async function goesOn(
   const talks = () => network.realTimeReason() !== null || !network.isIdle();
   if (talks()) return true;
   if (isKnown) return installs || main.navigating;
+  const share = await busyShare(session, deadlines, WAITING_CHECK_MS / 2);
+  const computes = share >= RESTS_SHARE && (await busyShare(session, deadlines, WAITING_CHECK_MS / 2)) > COMPUTES_SHARE;
+  return installs || computes || talks() || main.navigating;
+}
+
+/** The share of the next `ms` of real time for which the page's renderer works, or waits for a processor; 0 if unknown. */
+async function busyShare(session: PageSession, deadlines: OpenPage['deadlines'], ms: number): Promise<number> {
   const before = await session.busyMs();
-  for (const waitedMs of [WAITING_CHECK_MS / 2, WAITING_CHECK_MS]) {
-    await deadlines.sleep(WAITING_CHECK_MS / 2);
-    const now = await session.busyMs();
-    const share = before === null || now === null ? 0 : (now - before) / waitedMs;
-    if (share < RESTS_SHARE) break;
-    if (share > COMPUTES_SHARE && waitedMs === WAITING_CHECK_MS) return true;
-  }
-  return installs || talks() || main.navigating;
+  await deadlines.sleep(ms);
+  const now = await session.busyMs();
+  return before === null || now === null ? 0 : (now - before) / ms;
 }
 
 /** Seconds of a `Refresh` header; infinite for one without a URL, which only reloads the page. */

@@ -56,6 +56,8 @@ const WHEEL_MS = 150;
 const WHEEL_STUCK = 8;
 /** The longest that turning the wheel to the end takes, and that turning it back does, in ms. */
 const WHEEL_MAX_MS = 4_000;
+/** How often a page is scrolled to parts that have not been seen: a part that comes into sight may hold others that come later. */
+const UNSEEN_ROUNDS = 2;
 /** The wait at the end of the page for content that extends it, in ms. */
 export const END_WAIT_MS = 800;
 /** The longest that a scroll takes which began before the time limit, and the return to the top, on a busy machine, in ms. */
@@ -102,8 +104,11 @@ export async function scrollThrough(
   const inTime = () => boundedPage(timed.session, Math.max(limits.deadline, monotonicNow()) + LAST_STEP_MS);
   if (steps > 0) {
     const back = inTime();
-    for (const to of await back.call('looks.unseenAt'))
-      if (monotonicNow() < limits.deadline) await stepTo(timed, page, { to, options, fading });
+    for (let round = 0; round < UNSEEN_ROUNDS; round++) {
+      const stops = await back.call('looks.unseenAt');
+      for (const to of stops) if (monotonicNow() < limits.deadline) await stepTo(timed, page, { to, options, fading });
+      if (stops.length === 0) break;
+    }
     await stepTo(timed, back, { to: 0, options, fading });
     if (await back.call('transformedContent.hidesText')) await turnWheel(timed, start, limits.deadline);
   }
@@ -433,11 +438,16 @@ async function showAt(
   debug?.note({ step: 'shown_apart', scrollY, elements: await page.call('pin.roles') });
 }
 
-async function sideCut(
-  page: PictureTask['page'],
-  { page: { left, right }, box }: Region,
-): Promise<Pick<Picture, 'cut'>> {
-  const [pageWidth, shownWidth] = [Math.round(right - left), Math.round(box.right - box.left)];
-  if (right - left < box.right - box.left + 1 || (await page.call('missingParts.isWidenedByMoved', box))) return {};
-  return { cut: { pageWidth, shownWidth, side: left < 0 ? 'left' : 'right' } };
+async function sideCut(page: PictureTask['page'], { page: measured, box }: Region): Promise<Pick<Picture, 'cut'>> {
+  const shownWidth = box.right - box.left;
+  if (measured.right - measured.left < shownWidth + 1) return {};
+  const { left, right } = await page.call('missingParts.columnsInPlace');
+  if (right - left < shownWidth + 1) return {};
+  return {
+    cut: {
+      pageWidth: Math.round(right - left),
+      shownWidth: Math.round(shownWidth),
+      side: left < 0 ? 'left' : 'right',
+    },
+  };
 }

@@ -231,7 +231,7 @@ export async function prepareToPrint(
 /** Whether a page lacks, as it will be printed, something that it has shown. */
 async function lacksOnPaper(page: BoundedPage): Promise<boolean> {
   const lacks = await Promise.all([
-    page.call('seenParts.lacksPart'),
+    page.call('putBack.lacksPart'),
     page.call('virtualized.hasEmptyParts'),
     page.call('transformedContent.hidesPart'),
   ]);
@@ -240,7 +240,7 @@ async function lacksOnPaper(page: BoundedPage): Promise<boolean> {
 
 /** Puts parts that were visible while scrolling, and are hidden again, back into a stopped page. */
 export async function putBackSeen(page: Pick<BoundedPage, 'call'>): Promise<void> {
-  await page.call('seenParts.putBack');
+  await page.call('putBack.putBackMissing');
   await page.call('frames.endMotion');
 }
 

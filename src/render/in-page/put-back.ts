@@ -12,7 +12,7 @@ import { contentOf, drawnOn, observer, presentSights, showsSomething } from './s
  * Puts the missing parts of a page back into the state in which most of them was visible.
  * @param within the element of which only the parts that are still there are put back; by default, all those of the whole page are
  */
-export async function putBack(within: Element | null = null): Promise<void> {
+export async function putBackMissing(within: Element | null = null): Promise<void> {
   const done = new Map<Element, State>();
   const removed = new Map<Element, Map<Element, number>>();
   for (const { element, areas, stage } of missing) {
