@@ -299,6 +299,9 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
     await stepTo(timed, page, { to: at.top < 0 ? scrollY - step : scrollY + step, options, fading });
     at = await page.call('scroll.measure');
     steps++;
+    // Some pages begin again at their end.
+    const hasReturned = Math.abs(at.scrollY) < Math.abs(scrollY) - viewHeight && at.pageHeight >= pageHeight;
+    if (hasReturned) return { steps, seen: reached, isLate: false };
     stuck = Math.abs(at.scrollY) <= Math.abs(scrollY) && at.pageHeight <= pageHeight ? stuck + 1 : 0;
   }
 }

@@ -180,6 +180,14 @@ describe.concurrent('scrolling through', () => {
     expect(scroll).toMatchObject({ captureHeight: 9_000, stoppedReason: 'end_of_page' });
   });
 
+  it('is scrolled once if it begins again at its end', async () => {
+    const html = `<!doctype html><style>body{margin:0;height:4000px}b{position:absolute;top:3960px;width:100%;height:40px;background:rgb(1,2,3)}</style><b></b>
+      <script>addEventListener('scroll', () => { if (scrollY >= 4000 - innerHeight) scrollTo(0, 0) })</script>`;
+    const { content, diagnostics } = await take(browser, html, { full_page: true });
+    expect(diagnostics).toMatchObject({ stoppedReason: 'end_of_page', truncated: false });
+    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: 3_960, height: 40 });
+  });
+
   it('stops on an endless page, and reports it', async () => {
     const picture = await take(browser, feed, {
       full_page: true,
