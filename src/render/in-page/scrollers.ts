@@ -14,7 +14,7 @@ import {
 } from './dom.js';
 import { queryTrees } from './dom-cache.js';
 import { collapse, contentHeightAt, contentOf, DRAWN_MAX_PX, expand, keep } from './expand.js';
-import { passFrames, sleep } from './frames.js';
+import { endMotion, passFrames, sleep } from './frames.js';
 import { flattenTransforms, isDownward, repeatFlattening } from './transformed-content.js';
 
 /**
@@ -71,6 +71,7 @@ export async function expandAll({ wide, reportsSize }: Expanding): Promise<FeedC
     const scroller = mainScroller(refused);
     if (scroller === null) break;
     const ended = await reachEnd(scroller);
+    await returnToTop(scroller);
     const height = expanded.get(scroller) ?? scroller.offsetHeight;
     if (!expand(scroller, { wide })) {
       refused.add(scroller);
@@ -384,6 +385,14 @@ async function reachEnd(scroller: HTMLElement): Promise<FeedCut> {
   } finally {
     observer.disconnect();
   }
+}
+
+/** A header that has become lower meanwhile gets its height back. It may ignore the return until its transition has ended. */
+async function returnToTop(scroller: HTMLElement): Promise<void> {
+  await endMotion();
+  contentOf(scroller).scrollTo({ top: 0, behavior: 'instant' });
+  await pause(0);
+  await endMotion();
 }
 
 /** Waits for two frames, if there are any, and then for `ms`. */

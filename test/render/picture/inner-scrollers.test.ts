@@ -207,3 +207,15 @@ it('a header keeps its share of the height of the box that is scrolled', async (
   expect(await blotOf(content, RED)).toMatchObject({ top: 0, height: VIEW_PX / 2 });
   expect(height).toBe(VIEW_PX / 2 + shown.top + shown.height);
 });
+
+it('a header that becomes lower while a box is scrolled, and ignores it meanwhile, has its first height', async () => {
+  const html = page(
+    `${FIXED}body{display:flex;flex-direction:column}header{flex:none;height:200px;background:red;transition:height .2s}header.low{height:60px}main{flex:1;overflow:auto}`,
+    `<header></header><main>${SHELL_ROWS}${END}</main><script>const [header, main] = [document.querySelector('header'), document.querySelector('main')]; let moves = false;
+      header.addEventListener('transitionend', () => { moves = false });
+      main.addEventListener('scroll', () => { const low = main.scrollTop > 0; if (moves || low === header.classList.contains('low')) return; moves = header.classList.toggle('low', low) || true })</script>`,
+  );
+  const { content, height } = await take(browser, html, FULL_PAGE);
+  expect(await blotOf(content, RED)).toMatchObject({ top: 0, height: 200 });
+  expect(height).toBe(200 + shown.top + shown.height);
+});
