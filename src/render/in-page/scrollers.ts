@@ -42,7 +42,7 @@ const FEED_LOAD_WAITS = 5;
 /** Expanded scrollers with their former height in CSS px. */
 const expanded = new Map<HTMLElement, number>();
 let wasLocked = false;
-let isStage = false;
+let isPresentation = false;
 let isWide = false;
 
 export interface Expanding {
@@ -252,11 +252,11 @@ export function expansions() {
  */
 export function unlockScroll(): boolean {
   const boxes = pageBoxes();
-  isStage = movesView();
+  isPresentation = movesView();
   const isLong = boxes.some(({ scrollHeight }) => scrollHeight > innerHeight + LOCKED_MIN_PX);
   const locked = boxes.filter((box) => {
     const { position, overflowY, touchAction } = getComputedStyle(box);
-    if (!isLong || isStage || (position !== 'fixed' && !/hidden|clip/.test(overflowY))) return false;
+    if (!isLong || isPresentation || (position !== 'fixed' && !/hidden|clip/.test(overflowY))) return false;
     if (position === 'fixed') keep(box, 'position', 'static');
     keep(box, 'overflow-y', 'visible');
     if (touchAction === 'none') keep(box, 'touch-action', 'auto');
@@ -284,7 +284,7 @@ function movesView(): boolean {
 
 /** The height of the page in CSS px. */
 export function pageHeight(): number {
-  return isStage ? viewHeight() : pageScroller().scrollHeight;
+  return isPresentation ? viewHeight() : pageScroller().scrollHeight;
 }
 
 /** The page's main scroller; null if the document itself has more content, or scrolls. */
@@ -325,7 +325,8 @@ function mayScroll(element: HTMLElement): boolean {
   if (root === element)
     return (
       /auto|scroll/.test(overflowY) ||
-      (overflowY === 'hidden' && ((element === documentProperty('body') && !isStage) || isScrolledByScript(element)))
+      (overflowY === 'hidden' &&
+        ((element === documentProperty('body') && !isPresentation) || isScrolledByScript(element)))
     );
   return isScrollable(element);
 }
