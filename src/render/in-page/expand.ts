@@ -255,13 +255,13 @@ function grow(parent: HTMLElement, holds: HTMLElement, was: number): void {
   const { top } = parent.getBoundingClientRect();
   const bottom = Math.max(contentBottom(parent), holds.getBoundingClientRect().bottom);
   const needed = bottom - top + (Number.parseFloat(getComputedStyle(parent).paddingBottom) || 0);
-  const higher = Math.max(needed, was) - height;
+  const wanted = Math.max(needed, was);
+  const higher = wanted - height;
   // Its content has become lower again if a box in it was held after it had grown.
   const hasGrown = styleOf(parent).getPropertyPriority('min-height') === 'important';
   if (higher <= 1 && !(hasGrown && higher < -1)) return;
   // The value is in px, so that elements beside the scroller with `height: 100%` grow with it. A flex item needs `min-height`.
-  for (const property of ['height', 'min-height'])
-    keep(parent, property, `${Math.ceil(inner(parent, Math.max(needed, was)))}px`);
+  for (const property of ['height', 'min-height']) keep(parent, property, `${Math.ceil(inner(parent, wanted))}px`);
 }
 
 /** Keeps a grid's other rows at their height, since rows that are fractions of the grid would grow with it. */

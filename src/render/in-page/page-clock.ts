@@ -458,6 +458,9 @@ function define(holder: object, name: string, change: PropertyDescriptor): void 
   Object.defineProperty(holder, name, { ...Object.getOwnPropertyDescriptor(holder, name), ...change });
 }
 
+/** Chromium draws no more of them: an older one loses its context. */
+const WEBGL_MAX = 16;
+
 /**
  * Follows which canvases of this document WebGL draws.
  * @returns a function that waits until they are drawn. WebGL draws long after it is called, so that a run could ask for more frames than
@@ -472,12 +475,13 @@ function followWebGl(): () => void {
   const isConnected = getterOf(Node.prototype, 'isConnected');
   const [widthOf, heightOf] = [getterOf(prototype, 'width'), getterOf(prototype, 'height')];
   let sample: unknown = null;
+  let count = 0;
   replace(prototype, 'getContext', (native, self, args) => {
     const context: unknown = applyNative(native, self, args);
     const isWebGl = args[0] === 'webgl' || args[0] === 'webgl2' || args[0] === 'experimental-webgl';
     let isNew = isWebGl && context !== null;
     for (let at = 0; at < drawn.length; at++) isNew &&= drawn[at] !== self;
-    if (isNew) drawn[drawn.length] = self as HTMLCanvasElement;
+    if (isNew) drawn[count++ % WEBGL_MAX] = self as HTMLCanvasElement;
     return context;
   });
   return () => {
