@@ -29,13 +29,13 @@ interface MemoryGuardOptions {
 
 /**
  * Ends browser processes that use too much memory: each that exceeds half of the budget, and the largest one while all of
- * them and the server together exceed the budget.
+ * them and the server together exceed the budget, or would exceed it before the next check if they go on growing as fast.
  */
 export class MemoryGuard implements Disposable {
   readonly #timer: NodeJS.Timeout;
   readonly #processMaxBytes: number;
-  /** The bytes that the processes could still take when they were last read, the machine's free memory then, and when that was. */
-  #last = { left: 0, free: 0, at: 0 };
+  /** The bytes in use when the processes were last read, those they could still take, the machine's free memory, and when that was. */
+  #last = { totalBytes: Number.POSITIVE_INFINITY, left: 0, free: 0, at: 0 };
   /** The last process that was ended. It may take a while to exit. */
   #endedPid = 0;
 
@@ -51,19 +51,21 @@ export class MemoryGuard implements Disposable {
   #check(): void {
     const { memoryBytes, log } = this.options;
     const [now, free] = [performance.now(), freemem()];
-    const { left, at, free: before } = this.#last;
-    if (now - at < READ_EVERY_MS && before - free < left / 2) return;
+    const last = this.#last;
+    if (now - last.at < READ_EVERY_MS && last.free - free < last.left / 2) return;
     const used = this.options.browsers().flatMap(usageOf);
     const totalBytes = process.memoryUsage.rss() + used.reduce((sum, { countedBytes }) => sum + countedBytes, 0);
     const [largest] = used.sort((a, b) => b.bytes - a.bytes);
     const mostBytes = largest?.bytes ?? 0;
-    this.#last = { left: Math.min(memoryBytes - totalBytes, this.#processMaxBytes - mostBytes), free, at: now };
+    const nextBytes = totalBytes + (Math.max(0, totalBytes - last.totalBytes) * CHECK_EVERY_MS) / (now - last.at);
+    const left = Math.min(memoryBytes - nextBytes, this.#processMaxBytes - mostBytes);
+    this.#last = { totalBytes, left, free, at: now };
     if (largest === undefined || largest.entry.pid === this.#endedPid) return;
-    const isScarce = totalBytes > memoryBytes && largest.bytes > LARGE_BYTES;
+    const isScarce = nextBytes > memoryBytes && largest.bytes > LARGE_BYTES;
     if (!isScarce && largest.bytes <= this.#processMaxBytes) return;
     const { browser, entry, bytes } = largest;
     log.warn(
-      { pid: entry.pid, role: entry.role, bytes, totalBytes },
+      { pid: entry.pid, role: entry.role, bytes, totalBytes, nextBytes },
       'a browser process used too much memory and was ended',
     );
     this.#endedPid = entry.pid;

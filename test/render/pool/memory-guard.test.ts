@@ -2,20 +2,28 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
 import { silentLog } from '../../../src/log.js';
-import { killProcess, readProcess } from '../../../src/render/launch/process-table.js';
+import { killProcess, memoryOf, readProcess } from '../../../src/render/launch/process-table.js';
 import { MemoryGuard } from '../../../src/render/pool/memory-guard.js';
 
 const MiB = 1024 ** 2;
 const TIMEOUT = { timeout: 60_000 };
 
-/** A process that has taken this much memory. */
-async function aProcess(bytes: number): Promise<number> {
-  const program = `globalThis.held = Buffer.alloc(${bytes}, 1); console.log('ready'); setInterval(() => {}, 1_000)`;
+/** A process that has taken this much memory. It takes as much as it is told to by a line on its standard input. */
+async function startProcess(bytes: number) {
+  const program = `
+    const held = [];
+    const take = (bytes) => console.log(held.push(Buffer.alloc(Number(bytes), 1)));
+    take(${bytes});
+    process.stdin.on('data', take);`;
   const child = spawn(process.execPath, ['-e', program]);
   onTestFinished(() => void child.kill('SIGKILL'));
   await once(child.stdout, 'data');
-  return child.pid ?? 0;
+  return { pid: child.pid ?? 0, take: (more: number) => child.stdin.write(String(more)) };
 }
+
+const aProcess = async (bytes: number) => (await startProcess(bytes)).pid;
+
+const anonymousBytes = (pid: number) => memoryOf(pid).ownBytes;
 
 /** Guards browsers of these processes. @returns what it has ended, and how often it has looked */
 function guard(memoryBytes: number, ...browsers: number[][]) {
@@ -47,6 +55,22 @@ it('the largest process ends while all together use more than the budget, and th
   const from = seen.looks;
   await expect.poll(() => seen.looks, TIMEOUT).toBeGreaterThan(from + 5);
   expect(seen.ended).toHaveLength(1);
+});
+
+it('the largest process ends before the budget is exceeded if memory grows that fast', {
+  timeout: 120_000,
+}, async () => {
+  const [steady, growing] = await Promise.all([aProcess(450 * MiB), startProcess(1)]);
+  const before = anonymousBytes(growing.pid);
+  const used = process.memoryUsage.rss() + anonymousBytes(steady) + before;
+  const seen = guard(used + 500 * MiB, [steady], [growing.pid]);
+  await expect.poll(() => seen.looks, TIMEOUT).toBeGreaterThan(0);
+  growing.take(470 * MiB);
+  // The guard's timer waits meanwhile, so that its next check sees all of the growth.
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  const deadline = performance.now() + 30_000;
+  while (anonymousBytes(growing.pid) < before + 470 * MiB && performance.now() < deadline) Atomics.wait(cell, 0, 0, 20);
+  await expect.poll(() => seen.ended, TIMEOUT).toEqual([{ pid: growing.pid, isShared: true }]);
 });
 
 it('a process that alone exceeds its limit ends as the fault of its own capture', { timeout: 120_000 }, async () => {
