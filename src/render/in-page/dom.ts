@@ -12,6 +12,10 @@ const getters = {
   assignedSlot: getterOf<HTMLSlotElement | null>(Element.prototype, 'assignedSlot'),
   parentElement: getterOf<Element | null>(Node.prototype, 'parentElement'),
   nextSibling: getterOf<Node | null>(Node.prototype, 'nextSibling'),
+  documentElement: getterOf<HTMLElement>(Document.prototype, 'documentElement'),
+  body: getterOf<HTMLElement | null>(Document.prototype, 'body'),
+  firstElementChild: getterOf<Element | null>(Element.prototype, 'firstElementChild'),
+  nextElementSibling: getterOf<Element | null>(Element.prototype, 'nextElementSibling'),
 };
 
 export function getterOf<T>(prototype: object, name: string): (this: object) => T {
@@ -25,7 +29,7 @@ export function documentProperty<K extends keyof Document>(name: K, of: Document
 }
 
 export function body(): HTMLElement | null {
-  return documentProperty('body') ?? null;
+  return getters.body.call(document);
 }
 
 /** The root and the body, as far as they are HTML. */
@@ -34,7 +38,7 @@ export function pageBoxes(): HTMLElement[] {
 }
 
 export function isPage(element: Element | null): boolean {
-  return element !== null && (element === documentProperty('documentElement') || element === body());
+  return element !== null && (element === getters.documentElement.call(document) || element === body());
 }
 
 export function pageScroller(): Element {
@@ -132,6 +136,14 @@ export function flatTreeParent(element: Element): Element | null {
   if (parent !== null) return parent;
   const root = element.getRootNode();
   return root instanceof ShadowRoot ? root.host : null;
+}
+
+/** The element children of an element or a shadow root. */
+export function childElements(parent: Element | ShadowRoot): Element[] {
+  const found: Element[] = [];
+  const first = isElement(parent) ? getters.firstElementChild.call(parent) : parent.firstElementChild;
+  for (let at = first; at !== null; at = getters.nextElementSibling.call(at)) found.push(at);
+  return found;
 }
 
 export function nextSibling(node: Node): Node | null {

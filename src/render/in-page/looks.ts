@@ -1,6 +1,7 @@
-import { onPage, pageColumns } from './boxes.js';
+import { type ElementBox, onPage, pageColumns } from './boxes.js';
 import {
   ancestry,
+  childElements,
   documentProperty,
   eachElement,
   flatTreeParent,
@@ -74,7 +75,7 @@ export function look(): void {
   const sights = new Map<Element, Sight>();
   const states = new Map<Element, State>();
   const { sightOf, boxOf } = observer();
-  eachNearView((element) => {
+  eachNearView(boxOf, (element) => {
     const isNew = !initial.has(element);
     const sight = sightOf(element, { top, bottom: isNew ? bottom + AHEAD * view : bottom });
     if (sight !== null && sight.top >= bottom && isNew)
@@ -127,46 +128,51 @@ const SEARCHED_MAX = 3_000;
 /** The number of siblings of which only the outer two are tested first. */
 const SIBLINGS = 16;
 
-/** Visits the elements in the view. Far from it, in a long document, those inside a box that they do not overflow are passed over. */
-function eachNearView(visit: (element: Element) => void): void {
+/** The elements of which all content was below the view, and near it, in an earlier look. */
+const noted = new WeakSet<Element>();
+
+/**
+ * Visits the elements in the view. In a long document, those far from it inside a box that they do not overflow are passed over, and so
+ * are those below the view that have been noted.
+ */
+function eachNearView(boxOf: (element: Element) => ElementBox, visit: (element: Element) => void): void {
   const isLong = document.getElementsByTagName('*').length > SEARCHED_MAX;
   const view = viewHeight();
-  const rest: Node[] = [documentProperty('documentElement')];
+  const { scrollTop } = pageScroller();
+  /** -1 for an element that is more than half a view above the view, 1 for one far below, else 0. */
+  const farAway = (element: Element) => {
+    const box = boxOf(element);
+    if (areaOf(box) === 0) return 0;
+    const [top, bottom] = [box.top - scrollTop, box.bottom - scrollTop];
+    if (top > (1 + AHEAD) * view) return 1;
+    return bottom < -view / 2 && top + element.scrollHeight < -view / 2 ? -1 : 0;
+  };
+  const nearView = (siblings: Element[]) => {
+    const near: Element[] = [];
+    for (let from = 0; from < siblings.length; from += SIBLINGS) {
+      const some = siblings.slice(from, from + SIBLINGS);
+      const [first, last] = [some[0], some.at(-1)];
+      const isGroup = some.length === SIBLINGS && first !== undefined && last !== undefined;
+      const side = isGroup ? farAway(first) : 0;
+      if (side === 0 || last === undefined || side !== farAway(last))
+        near.push(...some.filter((one) => farAway(one) === 0));
+    }
+    return near;
+  };
+  const rest: (Element | ShadowRoot)[] = [documentProperty('documentElement')];
   let left = ELEMENTS_MAX;
   for (let parent = rest.pop(); parent !== undefined && left > 0; parent = rest.pop()) {
-    const children = childrenOf(parent);
+    const children = childElements(parent);
     left -= children.length;
-    for (const child of isLong ? nearView(children, view) : children) {
+    for (const child of isLong ? nearView(children) : children) {
+      const { top, bottom } = boxOf(child);
+      if (isLong && top >= scrollTop + view && noted.has(child)) continue;
+      if (top > scrollTop && bottom <= scrollTop + (1 + AHEAD) * view) noted.add(child);
       visit(child);
       const shadow = shadowRootOf(child);
       rest.push(child, ...(shadow === null ? [] : [shadow]));
     }
   }
-}
-
-function childrenOf(parent: Node): Element[] {
-  const walker = document.createTreeWalker(parent, NodeFilter.SHOW_ELEMENT);
-  const found: Element[] = [];
-  for (let at = walker.firstChild(); at !== null; at = walker.nextSibling()) found.push(at as Element);
-  return found;
-}
-
-function nearView(siblings: Element[], view: number): Element[] {
-  const near: Element[] = [];
-  for (let from = 0; from < siblings.length; from += SIBLINGS) {
-    const some = siblings.slice(from, from + SIBLINGS);
-    const side = some.length < SIBLINGS ? 0 : farAway(some[0], view);
-    if (side === 0 || side !== farAway(some.at(-1), view)) near.push(...some.filter((one) => farAway(one, view) === 0));
-  }
-  return near;
-}
-
-/** -1 for an element that is more than half a view above the view, 1 for one far below, else 0. */
-function farAway(element: Element | undefined, view: number): number {
-  const { top = 0, bottom = 0, width = 0, height = 0 } = element?.getBoundingClientRect() ?? {};
-  if (width * height === 0) return 0;
-  if (top > (1 + AHEAD) * view) return 1;
-  return bottom < -view / 2 && top + (element?.scrollHeight ?? 0) < -view / 2 ? -1 : 0;
 }
 
 /** The height and width from which a part counts that no look has shown, in CSS px. */

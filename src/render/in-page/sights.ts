@@ -114,11 +114,12 @@ export function observer() {
   const sightOf = (element: Element, within?: { top: number; bottom: number }): Sight | null => {
     const box = boxOf(element);
     if (within !== undefined && (box.bottom <= within.top || box.top >= within.bottom)) return null;
+    const text = ownText(element);
     if (
       areaOf(box) < 1 ||
       isPage(element) ||
       !element.isConnected ||
-      !showsSomething(element) ||
+      !showsSomething(element, text) ||
       !hasVisibleStyle(element)
     )
       return null;
@@ -126,7 +127,7 @@ export function observer() {
     const visible = common(box, clip);
     if (isPinned || opacity < OPACITY_SLACK || areaOf(visible) < 1) return null;
     const content = {
-      text: ownText(element),
+      text,
       image: imageOf(element),
       paint: paintOf(element),
       theme: aroundOf(flatTreeParent(element)).theme,
@@ -155,8 +156,8 @@ function pinnedBy(
 }
 
 /** Whether the element has text, an image, a background or a border of its own. */
-export function showsSomething(element: Element): boolean {
-  if (REPLACED.test(element.localName) || ownText(element) !== '') return true;
+export function showsSomething(element: Element, text = ownText(element)): boolean {
+  if (text !== '' || REPLACED.test(element.localName)) return true;
   const { backgroundColor, backgroundImage, borderTopWidth, borderBottomWidth, boxShadow } = getComputedStyle(element);
   if (alphaOf(backgroundColor) > 0 || backgroundImage !== 'none' || boxShadow !== 'none') return true;
   return borderTopWidth !== '0px' || borderBottomWidth !== '0px' || pseudoOpacity(element) >= OPACITY_SLACK;
