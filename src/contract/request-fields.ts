@@ -354,7 +354,8 @@ export const requestFields = {
   }),
   full_page_scroll_by: whole(limits.SCROLL_BY_PX).optional().meta({
     group: 'What to capture',
-    description: "scroll step of a full-page capture in CSS px; by default, half the viewport's height",
+    description:
+      "scroll step of a full-page capture in CSS px; by default, the viewport's height, and half of it once the page reacts to scrolling",
     example: 720,
   }),
   reduce_motion: z

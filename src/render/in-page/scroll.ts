@@ -1,7 +1,16 @@
 import { pageColumns, pageStart } from './boxes.js';
-import { adopt, eachElement, pageScroller, viewHeight } from './dom.js';
-import { queryTrees } from './dom-cache.js';
-import { allMotion, finishMotion, isEndless, isProgress, isRunning, passFrames, tasksEnd } from './frames.js';
+import { adopt, ancestry, eachElement, isElement, pageScroller, viewHeight } from './dom.js';
+import { cachedTrees, queryTrees } from './dom-cache.js';
+import {
+  allMotion,
+  finishMotion,
+  finiteMotion,
+  isEndless,
+  isProgress,
+  isRunning,
+  passFrames,
+  tasksEnd,
+} from './frames.js';
 import { look } from './looks.js';
 import { runsScript } from './readiness.js';
 import { pageHeight } from './scrollers.js';
@@ -66,12 +75,62 @@ export function wholeHeight(): number {
   return scrollHeight;
 }
 
+/** More changed elements are not told apart. */
+const CHANGED_MAX = 200;
+
+const reactions = new MutationObserver(noteChanges);
+const changed = new Set<Element>();
+let hasMoved = false;
+
+/** Begins to observe whether the page reacts to scrolling. Canvases and scroll-driven animations, which change unobserved, count as a reaction. */
+export function observeReactions(): void {
+  hasMoved =
+    queryTrees('canvas', { frames: true }).length > 0 ||
+    allMotion({ frames: true }).some(({ timeline }) => isProgress(timeline));
+  const options = { subtree: true, childList: true, characterData: true, attributes: true, attributeOldValue: true };
+  for (const tree of hasMoved ? [] : cachedTrees({ frames: true })) reactions.observe(tree, options);
+}
+
+/** Whether the page has reacted since: whether anything has moved, or changed, but for headers and other small pinned elements. */
+export function hasReacted(): boolean {
+  noteChanges(reactions.takeRecords());
+  hasMoved ||= changed.size > CHANGED_MAX || finiteMotion({ frames: true }).length > 0;
+  hasMoved ||= [...changed].some((element) => !isInSmallPinned(element));
+  changed.clear();
+  if (hasMoved) reactions.disconnect();
+  return hasMoved;
+}
+
+function noteChanges(records: MutationRecord[]): void {
+  for (const { type, target, attributeName, oldValue } of records) {
+    // A change of a document or a shadow tree has no element of its own.
+    const element = isElement(target) ? target : target.parentElement;
+    if (element === null) hasMoved = true;
+    else if (
+      changed.size <= CHANGED_MAX &&
+      !(type === 'attributes' && attributeOf(element, attributeName) === oldValue)
+    )
+      changed.add(element);
+  }
+}
+
+function attributeOf(element: Element, attribute: string | null): string | null {
+  return Element.prototype.getAttribute.call(element, attribute ?? '');
+}
+
+/** Whether the element is in a pinned one of less than half the view's height, or is no longer in the page. */
+function isInSmallPinned(element: Element): boolean {
+  if (!element.isConnected) return true;
+  const pinned = ancestry(element).findLast((at) => /fixed|sticky/.test(getComputedStyle(at).position));
+  return pinned !== undefined && pinned.getBoundingClientRect().height < viewHeight() / 2;
+}
+
 /** Looks at the view, scrolls, and waits for a frame, so that the page notices. */
 export async function step({ to, left }: ScrollStep): Promise<void> {
   // A horizontal step shows content beside the view, which is captured together with it.
   if (left === undefined) {
     // On a busy machine, content that is fading in would still be transparent.
-    finishMotion();
+    hasMoved = finishMotion() || hasMoved;
     look();
   }
   pageScroller().scrollTo({ top: to, left, behavior: 'instant' });

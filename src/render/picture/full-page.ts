@@ -271,12 +271,15 @@ interface ScrollPlan extends Pick<ScrollOptions, 'deadline'> {
 }
 
 /**
- * Scrolls to the end of the page, or as far as the limits allow.
+ * Scrolls to the end of the page, or as far as the limits allow: by half a view, since some parts are shown only while they are well inside
+ * the view, or wholly in it; by a view while the page does not react. Once it does, it is scrolled to the positions that were passed over.
  * @returns the lowest position that has been in view, in CSS px, and whether the time ended before the page
  */
 async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start, fading, deadline }: ScrollPlan) {
-  // Half a view, since some parts are shown only while they are well inside the view, or wholly in it.
-  const step = options.fullPageScrollBy ?? start.viewHeight / 2;
+  const half = start.viewHeight / 2;
+  const passedOver: number[] = [];
+  let reacts = options.fullPageScrollBy !== null || options.fullWidth;
+  if (!reacts) await page.call('scroll.observeReactions');
   let since = performance.now();
   let steps = 0;
   let stuck = 0;
@@ -296,9 +299,23 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
       if (grown <= pageHeight + 1) return { steps, seen: reached, isLate: false };
     }
     since = performance.now();
-    await stepTo(timed, page, { to: at.top < 0 ? scrollY - step : scrollY + step, options, fading });
-    at = await page.call('scroll.measure');
+    const step = options.fullPageScrollBy ?? (reacts || steps === 0 ? half : 2 * half);
+    const to = at.top < 0 ? scrollY - step : scrollY + step;
+    await stepTo(timed, page, { to, options, fading });
     steps++;
+    const [measured, hasReacted] = await Promise.all([
+      page.call('scroll.measure'),
+      reacts || page.call('scroll.hasReacted'),
+    ]);
+    at = measured;
+    if (step > half) passedOver.push((scrollY + at.scrollY) / 2);
+    if (hasReacted && !reacts && passedOver.length > 0) {
+      for (const one of [...passedOver, at.scrollY])
+        if (monotonicNow() < deadline) await stepTo(timed, page, { to: one, options, fading });
+      steps += passedOver.length;
+      at = await page.call('scroll.measure');
+    }
+    reacts = hasReacted;
     // Some pages begin again at their end.
     const hasReturned = Math.abs(at.scrollY) < Math.abs(scrollY) - viewHeight && at.pageHeight >= pageHeight;
     if (hasReturned) return { steps, seen: reached, isLate: false };

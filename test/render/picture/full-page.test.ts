@@ -172,6 +172,27 @@ describe.concurrent('scrolling through', () => {
     expect(await blotOf(content, [1, 2, 3])).toMatchObject(seen);
   });
 
+  // The first step is half a view, and so is each one once the page has reacted.
+  it.each([
+    ['does not react', '', "document.body.className = 'same'", 10],
+    ['has a header that changes', '<nav>0</nav>', "document.querySelector('nav').textContent = scrollY", 10],
+    ['reacts', '<p>0</p>', "document.querySelector('p').textContent = scrollY", 18],
+  ])('scrolls by a view as long as the page %s', async (_page, part, act, steps) => {
+    const html = `<!doctype html><body class="same">${style('div{height:500px}nav{position:fixed;top:0}p{position:absolute;top:0}')}${part}${divs(12)}
+      <script>addEventListener('scroll', () => { ${act} })</script>`;
+    const { scroll } = await take(browser, html, { full_page: true });
+    expect(scroll).toMatchObject({ steps, stoppedReason: 'end_of_page' });
+  });
+
+  it('goes back to what it has passed over once the page reacts', async () => {
+    // The first block is whole in no view but the one that is passed over, and the second one is the first to react.
+    const block = (top: number) => `<div style="position:absolute;top:${top}px"></div>`;
+    const rules = 'body{height:6000px}div{width:100%;height:100px;background:#ddd}div.seen{background:rgb(1,2,3)}';
+    const html = `<!doctype html>${style(rules)}${block(850)}${block(4_000)}${observe({ threshold: 1 })}`;
+    const { content } = await take(browser, html, { full_page: true });
+    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: 850, pixels: 200 * 800 });
+  });
+
   it('finds the end of a feed that waits for a pause in scrolling', async () => {
     const grow = `if (document.body.scrollHeight < 9000 && scrollY + innerHeight > document.body.scrollHeight - 200)
       for (let i = 0; i < 6; i++) document.querySelector('main').append(document.createElement('div'));`;
