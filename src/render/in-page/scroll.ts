@@ -94,8 +94,8 @@ export function observeReactions(): void {
 /** Whether the page has reacted since: whether anything has moved, or changed, but for headers and other small pinned elements. */
 export function hasReacted(): boolean {
   noteChanges(reactions.takeRecords());
-  hasMoved ||= changed.size > CHANGED_MAX || finiteMotion({ frames: true }).length > 0;
-  hasMoved ||= [...changed].some((element) => !isInSmallPinned(element));
+  noteMotion();
+  hasMoved ||= changed.size > CHANGED_MAX || [...changed].some((element) => !isInSmallPinned(element));
   changed.clear();
   if (hasMoved) reactions.disconnect();
   return hasMoved;
@@ -105,17 +105,19 @@ function noteChanges(records: MutationRecord[]): void {
   for (const { type, target, attributeName, oldValue } of records) {
     // A change of a document or a shadow tree has no element of its own.
     const element = isElement(target) ? target : target.parentElement;
-    if (element === null) hasMoved = true;
-    else if (
-      changed.size <= CHANGED_MAX &&
-      !(type === 'attributes' && attributeOf(element, attributeName) === oldValue)
-    )
-      changed.add(element);
+    const now = element === null ? null : Element.prototype.getAttribute.call(element, attributeName ?? '');
+    if (type !== 'attributes' || now !== oldValue) noteChanged(element);
   }
 }
 
-function attributeOf(element: Element, attribute: string | null): string | null {
-  return Element.prototype.getAttribute.call(element, attribute ?? '');
+function noteMotion(): void {
+  for (const { effect } of finiteMotion({ frames: true }))
+    noteChanged((effect as KeyframeEffect | null)?.target ?? null);
+}
+
+function noteChanged(element: Element | null): void {
+  if (element === null) hasMoved = true;
+  else if (changed.size <= CHANGED_MAX) changed.add(element);
 }
 
 /** Whether the element is in a pinned one of less than half the view's height, or is no longer in the page. */
@@ -130,7 +132,8 @@ export async function step({ to, left }: ScrollStep): Promise<void> {
   // A horizontal step shows content beside the view, which is captured together with it.
   if (left === undefined) {
     // On a busy machine, content that is fading in would still be transparent.
-    hasMoved = finishMotion() || hasMoved;
+    noteMotion();
+    finishMotion();
     look();
   }
   pageScroller().scrollTo({ top: to, left, behavior: 'instant' });

@@ -175,10 +175,15 @@ describe.concurrent('scrolling through', () => {
   // The first step is half a view, and so is each one once the page has reacted.
   it.each([
     ['does not react', '', "document.body.className = 'same'", 10],
-    ['has a header that changes', '<nav>0</nav>', "document.querySelector('nav').textContent = scrollY", 10],
+    [
+      'has a header that changes',
+      '<nav>0</nav>',
+      "const nav = document.querySelector('nav'); nav.textContent = scrollY; nav.style.opacity = 1",
+      10,
+    ],
     ['reacts', '<p>0</p>', "document.querySelector('p').textContent = scrollY", 18],
   ])('scrolls by a view as long as the page %s', async (_page, part, act, steps) => {
-    const html = `<!doctype html><body class="same">${style('div{height:500px}nav{position:fixed;top:0}p{position:absolute;top:0}')}${part}${divs(12)}
+    const html = `<!doctype html><body class="same">${style('div{height:500px}nav{position:fixed;top:0;opacity:0.9;transition:opacity 9s}p{position:absolute;top:0}')}${part}${divs(12)}
       <script>addEventListener('scroll', () => { ${act} })</script>`;
     const { scroll } = await take(browser, html, { full_page: true });
     expect(scroll).toMatchObject({ steps, stoppedReason: 'end_of_page' });
