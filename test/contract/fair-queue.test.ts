@@ -1,8 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { FairQueue } from '../../src/contract/fair-queue.js';
 
 const never = new AbortController().signal;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 /** Work of accounts, which is ended by its index. */
 async function order(accounts: readonly string[], workMs: (account: string) => number): Promise<string> {
@@ -13,6 +17,7 @@ async function order(accounts: readonly string[], workMs: (account: string) => n
     began.push(account);
     await sleep(workMs(account));
   });
+  await vi.runAllTimersAsync();
   await Promise.all(all);
   return began.join('');
 }
@@ -34,8 +39,11 @@ it('gives no credit for idle time', async () => {
     await sleep(ms);
   };
   const busy = [work('a', 30), work('a', 30), work('a', 1)];
+  await vi.advanceTimersByTimeAsync(30);
   await busy[0];
-  await Promise.all([...busy, work('b', 30), work('b', 1)]);
+  const all = [...busy, work('b', 30), work('b', 1)];
+  await vi.runAllTimersAsync();
+  await Promise.all(all);
   expect(began.join('')).toMatch(/^aaba?ba?$|^aabba$/);
 });
 
