@@ -1,4 +1,4 @@
-import { isInFlow, windowOf } from './boxes.js';
+import { fixedContainer, isInFlow, windowOf } from './boxes.js';
 import { StyleLog } from './change-log.js';
 import {
   adopt,
@@ -177,13 +177,21 @@ export function fixPageHeight(height: number): void {
   forceAll(box, rules);
 }
 
-/** Puts what is fixed to the view, and seen through a box of the page, into that box: paper has no view. */
-export function fillWindows(): void {
+/** Fixed elements of which the view shows nothing, such as closed panels. */
+let unseen: HTMLElement[] = [];
+
+/**
+ * Puts what is fixed to the view, and seen through a box of the page, into that box: paper has no view.
+ * @returns whether the view shows nothing of other fixed elements
+ */
+export function placeFixed(): boolean {
   const found: [fixed: HTMLElement, window: HTMLElement][] = [];
+  unseen = [];
   eachElement(ELEMENTS_MAX, (element) => {
     if (element.style === undefined || getComputedStyle(element).position !== 'fixed') return;
     const window = windowOf(element);
     if (window instanceof HTMLElement) found.push([element, window]);
+    else if (isOutside(element) && fixedContainer(element) === null) unseen.push(element);
   });
   for (const [fixed, window] of found) {
     for (const element of [fixed, window]) own.note(styleOf(element));
@@ -196,6 +204,24 @@ export function fillWindows(): void {
       height: '100%',
       transform: 'none',
     });
+  }
+  return unseen.length > 0;
+}
+
+/** Whether an element, with all that is in it, is above or below the view. */
+function isOutside(element: Element): boolean {
+  return [element, ...Array.from(element.querySelectorAll('*'))].every((part) => {
+    const { top, bottom, width, height } = part.getBoundingClientRect();
+    return width === 0 || height === 0 || bottom <= 0 || top >= innerHeight;
+  });
+}
+
+/** Hides those of which the paper, which is the view by now, shows nothing either: print shows what is above a sheet on the one before it. */
+export function hideUnseen(): void {
+  const outside = unseen.filter(isOutside);
+  for (const element of outside) {
+    own.note(styleOf(element));
+    force(element, 'display', 'none');
   }
 }
 

@@ -42,7 +42,7 @@ export async function takePdf(task: PictureTask, scroll: ScrollReport): Promise<
   await setDensity(page, view);
   await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: 'screen' }));
   await page.call('print.overridePageRules');
-  await page.call('print.fillWindows');
+  if (await page.call('print.placeFixed')) await page.call('print.hideUnseen');
   await page.call('scrollers.expandAgain');
   await showPictures(task, view, { backgrounds: true });
   const { pageHeight } = await page.call('scroll.measure');
@@ -261,12 +261,22 @@ export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<P
   await page.call('print.endTransitions');
   const lacks = await lacksOnPaper(page);
   await setDensity(page, task.options.view);
-  await page.call('print.fillWindows');
+  const hasUnseen = await page.call('print.placeFixed');
   const [{ pageHeight }, own] = await Promise.all([page.call('scroll.measure'), page.call('print.ownPage')]);
   const sheet = sheetOf(pdf, own);
   const fit = pdf.fitWidth ? await fitWidth(task, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
   if (!pdf.fitWidth) await page.call('print.keepWidth');
-  await showPictures(task, onSheet(task, sheet, fit), { backgrounds: pdf.printBackground });
+  const onPaper = onSheet(task, sheet, fit);
+  if (hasUnseen) {
+    await setDensity(
+      page,
+      { ...onPaper, height: Math.max(1, toPx(sheet.contentHeight, fit)) },
+      { scale: MEASURE_SCALE },
+    );
+    await page.call('print.hideUnseen');
+    await setDensity(page, task.options.view);
+  }
+  await showPictures(task, onPaper, { backgrounds: pdf.printBackground });
   const [names] = await Promise.all([page.call('print.documentNames'), page.call('print.keepHeadings')]);
   const edits = documentEdits(pdf.place === undefined ? pdf : {}, names);
   const print: Print = (paper) =>
@@ -530,8 +540,13 @@ function isOnPaper({ contentWidth }: Sheet): boolean {
 
 /** The view with the width, in CSS px, at which the page is laid out on paper. */
 function onSheet({ options }: PictureTask, sheet: Sheet, fit: Awaited<ReturnType<typeof fitWidth>>): View {
-  const width = Math.round((sheet.contentWidth * CSS_PX_PER_INCH) / (fit.fitted?.scale ?? fit.scale));
+  const width = toPx(sheet.contentWidth, fit);
   return isOnPaper(sheet) && width > 0 ? { ...options.view, width, isMobile: false } : options.view;
+}
+
+/** Whole CSS px of a page that is scaled to its paper. */
+function toPx(inches: number, { fitted, scale }: Awaited<ReturnType<typeof fitWidth>>): number {
+  return Math.round((inches * CSS_PX_PER_INCH) / (fitted?.scale ?? scale));
 }
 
 /** Lays the page out at this width, in CSS px, as on paper. */
@@ -553,8 +568,9 @@ async function contentWidth(task: PictureTask, width: number): Promise<number> {
 interface Sheet {
   /** The factor by which the page's own `@page` size exceeds its printed size; 1 if it fits the paper. */
   shrink: number;
-  /** The width between the margins, at a scale of 1 and before `shrink`. */
+  /** The size between the margins, at a scale of 1 and before `shrink`. */
   contentWidth: number;
+  contentHeight: number;
   /** Distances from the edges of the paper to the content. */
   margins: Margins;
 }
@@ -564,13 +580,14 @@ export function sheetOf(pdf: Pick<PdfOption, 'paper' | 'margin' | 'preferCssPage
   const page = sizeOf(own.size, pdf.paper) ?? pdf.paper;
   const margin = onEachSide((side) => lengthToInches(own[`margin-${side}`] ?? '') ?? pdf.margin[side]);
   const contentWidth = page.width - margin.left - margin.right;
-  if (pdf.preferCssPageSize) return { shrink: 1, contentWidth, margins: margin };
+  const contentHeight = page.height - margin.top - margin.bottom;
+  if (pdf.preferCssPageSize) return { shrink: 1, contentWidth, contentHeight, margins: margin };
   // A page of another size than the paper is centered on it, and shrunk to fit.
   const printed = Math.min(1, pdf.paper.width / page.width, pdf.paper.height / page.height);
   const aside = (pdf.paper.width - page.width * printed) / 2;
   const above = (pdf.paper.height - page.height * printed) / 2;
   const margins = onEachSide((side) => (side === 'left' || side === 'right' ? aside : above) + margin[side] * printed);
-  return { shrink: 1 / printed, contentWidth, margins };
+  return { shrink: 1 / printed, contentWidth, contentHeight, margins };
 }
 
 function onEachSide(marginOf: (side: Side) => number): Margins {

@@ -247,3 +247,18 @@ it('a filtered element that ends with the page, at a part of a px of its picture
   });
   expect((await printedTexts(content)).flat().map(({ text }) => text)).toEqual(['words', 'end']);
 });
+
+it.each([
+  ['above the view', 'top:-80px'],
+  ['below the view', 'bottom:-80px'],
+  ['moved above the view', 'top:0;transform:translateY(-110%)'],
+])('what is fixed %s is on no sheet', async (_where, style) => {
+  const html = `<!doctype html><style>body{margin:0}div,b{position:fixed;left:0;height:60px}p{height:900px;margin:0}</style>
+    <div style="${style}"><span>closed</span></div><b style="top:20px">header</b><b style="top:1000px">footer</b><p>one</p><p>two</p><p>three</p>`;
+  for (const options of [{ pdf: { paper: 'a4' } }, {}]) {
+    const { content } = await take(browser, html, { format: 'pdf', ...options });
+    expect(words(content)).not.toContain('closed');
+    expect(words(content)).toContain('header');
+  }
+  expect(words((await print(html)).content).match(/footer/g)).toHaveLength(3);
+});
