@@ -130,10 +130,8 @@ function movedContent(): HTMLElement | null {
     most = height;
     best = element;
   });
-  const { scrollHeight } = pageScroller();
-  const isLocked = pageBoxes().some((box) => /hidden|clip/.test(getComputedStyle(box).overflowY));
-  if (best === null || isLocked || scrollHeight - innerHeight < innerHeight / 2) return best;
-  return most >= scrollHeight * FOLLOWS_MIN && isInFixed(best) ? best : null;
+  if (best === null || !follows()) return best;
+  return most >= pageScroller().scrollHeight * FOLLOWS_MIN && isInFixed(best) ? best : null;
 }
 
 /** Whether the element is moved vertically: by its own transform, by those of its children, or by `top`. */
@@ -166,7 +164,7 @@ function inFlow(element: HTMLElement): HTMLElement[] {
   );
 }
 
-/** Whether the element begins at the top of a box of the view's size that clips it. */
+/** Whether the element begins at the top of a box of the view's size that clips it, or of the view itself, to which it is fixed. */
 function fillsClip(element: HTMLElement): boolean {
   const { transform } = getComputedStyle(element);
   const begins = element.getBoundingClientRect().top - (transform === 'none' ? 0 : new DOMMatrix(transform).f);
@@ -177,5 +175,12 @@ function fillsClip(element: HTMLElement): boolean {
     const covers = Math.abs(top) < 1 && Math.abs(height - innerHeight) < innerHeight * (1 - COVERS_MIN);
     return covers && box.width >= innerWidth * COVERS_MIN && Math.abs(begins - top) < innerHeight * LONGER_MIN;
   }
-  return false;
+  // A closed menu of a page that is locked is moved as well.
+  return follows() && getComputedStyle(element).position === 'fixed' && Math.abs(begins) < innerHeight * LONGER_MIN;
+}
+
+/** Whether the document scrolls, so that scripts may move what is fixed along with it. */
+function follows(): boolean {
+  const isLocked = pageBoxes().some((box) => /hidden|clip/.test(getComputedStyle(box).overflowY));
+  return !isLocked && pageScroller().scrollHeight - innerHeight >= innerHeight / 2;
 }

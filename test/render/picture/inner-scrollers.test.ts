@@ -91,6 +91,13 @@ const turned = (script: string) =>
 const eased =
   turned(`addEventListener('wheel', ({ wheelDeltaY }) => { to = Math.max(0, Math.min(end, to - wheelDeltaY * .4)) });
   const ease = () => { if (at !== to) { at = Math.abs(to - at) < .1 ? to : at + (to - at) * .1; move() } requestAnimationFrame(ease) }; ease()`);
+/** Content that scripts move slowly to where the document was scrolled. */
+const followed = page(
+  'body{margin:0}main{position:fixed;left:0;right:0}',
+  `<main><div style="height:40px;background:red"></div>${SHELL_ROWS}${END}</main>
+      <script>const main = document.querySelector('main'); document.body.style.height = main.clientHeight + 'px'; let at = 0;
+      (function move() { at += (scrollY - at) * .05; main.style.transform = 'translate3d(0,' + -at + 'px,0)'; requestAnimationFrame(move) })()</script>`,
+);
 const bySection =
   turned(`addEventListener('wheel', ({ deltaY }) => { if (!calm) return; calm = false; setTimeout(() => { calm = true }, 900);
   if (at === end && deltaY > 0) document.body.textContent = 'The next page';
@@ -164,6 +171,8 @@ it.concurrent.each<[string, string, number, Partial<Blot>?, Parameters<typeof bl
     { top: 0, pixels: 5 * 50 * 800 },
   ],
   ['content that the wheel moves by sections is back at its start', bySection, 3_000, { pixels: 0 }, RED],
+  ['content that follows the scrolling slowly begins at its start', followed, 3_280, { top: 0, height: 40 }, RED],
+  ['content that follows the scrolling slowly is complete', followed, 3_280, { top: 3_240, height: 40 }],
   ['slides over which a page moves its view stay out of view', stage, VIEW_PX, { top: 240, height: 120 }],
   ['a locked page that is made smaller is scrolled through', behind, 4_000, { top: 0, height: 2_000 }, RED],
   ['content that a transform makes smaller is unchanged', half, VIEW_PX, { top: 0, height: 300 }, RED],
