@@ -4,14 +4,17 @@ import {
   adopt,
   all,
   allIn,
+  alphaOf,
   body,
   documentProperty,
   eachElement,
   flatTreeParent,
   force,
   forceAll,
+  hasVisibleStyle,
   isPage,
   keepAdopted,
+  matches,
   nextSibling,
   pageScroller,
   sheetOf,
@@ -19,6 +22,7 @@ import {
   trees,
 } from './dom.js';
 import { isLow } from './pin.js';
+import { areaOf, common } from './sights.js';
 import { visitSheet, visitSheets } from './style-sheets.js';
 
 /**
@@ -177,21 +181,40 @@ export function fixPageHeight(height: number): void {
   forceAll(box, rules);
 }
 
+/** Fixed elements that the page has on screen, and not on paper alone. */
+let onScreen = new WeakSet<Element>();
 /** Fixed elements of which the view shows nothing, such as closed panels. */
 let unseen: HTMLElement[] = [];
+/** Fixed elements that would cover the content of each sheet, such as the headers of sites. */
+let bars: HTMLElement[] = [];
+
+/** Notes what is fixed on screen, before the page is laid out for paper. */
+export function noteFixed(): void {
+  onScreen = new WeakSet();
+  eachElement(ELEMENTS_MAX, (element) => {
+    if (getComputedStyle(element).position === 'fixed' && hasVisibleStyle(element)) onScreen.add(element);
+  });
+}
 
 /**
  * Puts what is fixed to the view, and seen through a box of the page, into that box: paper has no view.
- * @returns whether the view shows nothing of other fixed elements
+ * @returns whether other fixed elements are to be arranged on paper
  */
 export function placeFixed(): boolean {
   const found: [fixed: HTMLElement, window: HTMLElement][] = [];
   unseen = [];
+  bars = [];
+  // A page that is made for paper has room for what is on each sheet: margins, or empty rows that print repeats.
+  const isSpacer = (rows: Element) => rows.textContent?.trim() === '' && rows.getBoundingClientRect().height > 0;
+  const isForPaper =
+    Object.keys(ownPage()).some((property) => property.startsWith('margin')) || all('thead,tfoot').some(isSpacer);
   eachElement(ELEMENTS_MAX, (element) => {
     if (element.style === undefined || getComputedStyle(element).position !== 'fixed') return;
     const window = windowOf(element);
     if (window instanceof HTMLElement) found.push([element, window]);
-    else if (isOutside(element) && fixedContainer(element) === null) unseen.push(element);
+    else if (fixedContainer(element) !== null) return;
+    else if (isOutside(element)) unseen.push(element);
+    else if (!isForPaper && onScreen.has(element) && hidesContent(element)) bars.push(element);
   });
   for (const [fixed, window] of found) {
     for (const element of [fixed, window]) own.note(styleOf(element));
@@ -205,23 +228,83 @@ export function placeFixed(): boolean {
       transform: 'none',
     });
   }
-  return unseen.length > 0;
+  return unseen.length + bars.length > 0;
 }
 
-/** Whether an element, with all that is in it, is above or below the view. */
+/** Whether an element, with all that is in it, is outside of the view. */
 function isOutside(element: Element): boolean {
   return [element, ...Array.from(element.querySelectorAll('*'))].every((part) => {
-    const { top, bottom, width, height } = part.getBoundingClientRect();
-    return width === 0 || height === 0 || bottom <= 0 || top >= innerHeight;
+    const { top, right, bottom, left, width, height } = part.getBoundingClientRect();
+    const isBeside = right <= 0 || left >= innerWidth;
+    return width === 0 || height === 0 || bottom <= 0 || top >= innerHeight || isBeside;
   });
 }
 
-/** Hides those of which the paper, which is the view by now, shows nothing either: print shows what is above a sheet on the one before it. */
+/** The share of its box from which a background makes an element opaque. */
+const COVERED_MIN = 0.5;
+const OPAQUE_MIN = 0.9;
+const PARTS_MAX = 100;
+
+const CONTROLS = 'button,input,select,nav';
+/** A letterhead may link to a site and an address. */
+const LINKS_MIN = 3;
+
+/** Whether an element in front of the content has an opaque background, or is for people on screen. A watermark is neither. */
+function hidesContent(element: HTMLElement): boolean {
+  const { opacity, zIndex } = getComputedStyle(element);
+  if (Number(zIndex) < 0 || !hasVisibleStyle(element)) return false;
+  if (matches(element, CONTROLS) || element.querySelector(CONTROLS) !== null) return true;
+  if (element.querySelectorAll('a[href]').length >= LINKS_MIN) return true;
+  if (Number(opacity) < OPAQUE_MIN) return false;
+  const whole = element.getBoundingClientRect();
+  return [element, ...Array.from(element.querySelectorAll('*')).slice(0, PARTS_MAX)].some((part) => {
+    const { backgroundColor, backgroundImage } = getComputedStyle(part);
+    const isPainted =
+      alphaOf(backgroundColor) >= OPAQUE_MIN || /^[^(]*gradient\((?!.*(rgba\(|transparent))/.test(backgroundImage);
+    return isPainted && areaOf(common(part.getBoundingClientRect(), whole)) >= COVERED_MIN * areaOf(whole);
+  });
+}
+
+/** Hides fixed elements of which the view shows nothing. */
 export function hideUnseen(): void {
   const outside = unseen.filter(isOutside);
   for (const element of outside) {
     own.note(styleOf(element));
     force(element, 'display', 'none');
+  }
+}
+
+/**
+ * Arranges what is fixed where the paper is the view: print shows it on each sheet, and what is above a sheet on the one before it. What
+ * covers the content is shown once: at the top, or, of what is at the bottom, in its place in the flow.
+ */
+export function arrangeOnPaper(): void {
+  hideUnseen();
+  const isLong = pageScroller().scrollHeight > innerHeight + 1;
+  const boxes = bars.map((element) => element.getBoundingClientRect());
+  for (const [nth, element] of bars.entries()) {
+    const box = boxes[nth] as DOMRect;
+    const { top, left, right, width, height } = box;
+    // What is wider than the paper would make the page wider.
+    if (right > innerWidth + 1 || (isLow(element, box) && !isLong)) continue;
+    own.note(styleOf(element));
+    if (isLow(element, box)) {
+      forceAll(element, { position: 'static', transform: 'none' });
+      continue;
+    }
+    const size = { width: `${width}px`, height: `${height}px`, 'min-height': '0', 'box-sizing': 'border-box' };
+    forceAll(element, {
+      position: 'absolute',
+      ...size,
+      inset: 'auto',
+      top: '0',
+      left: '0',
+      margin: '0',
+      transform: 'none',
+    });
+    // It may be in a positioned box.
+    const at = element.getBoundingClientRect();
+    forceAll(element, { top: `${top - at.top}px`, left: `${left - at.left}px` });
   }
 }
 

@@ -206,12 +206,11 @@ export async function prepareToPrint(
   const emulate = async () => {
     if (pdf !== null) await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
   };
-  if (await page.call('scroll.isStill')) {
-    await emulate();
-    return false;
-  }
-  await keepMissing(timed, page, monotonicNow() + (deadline - monotonicNow()) / 2);
+  const isStill = await page.call('scroll.isStill');
+  if (!isStill) await keepMissing(timed, page, monotonicNow() + (deadline - monotonicNow()) / 2);
+  await page.call('print.noteFixed');
   await emulate();
+  if (isStill) return false;
   if (pdf !== null) {
     const sheet = sheetOf(pdf, await page.call('print.ownPage'));
     const width = Math.round((sheet.contentWidth * CSS_PX_PER_INCH) / pdf.scale);
@@ -261,19 +260,19 @@ export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<P
   await page.call('print.endTransitions');
   const lacks = await lacksOnPaper(page);
   await setDensity(page, task.options.view);
-  const hasUnseen = await page.call('print.placeFixed');
+  const hasFixed = await page.call('print.placeFixed');
   const [{ pageHeight }, own] = await Promise.all([page.call('scroll.measure'), page.call('print.ownPage')]);
   const sheet = sheetOf(pdf, own);
   const fit = pdf.fitWidth ? await fitWidth(task, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
   if (!pdf.fitWidth) await page.call('print.keepWidth');
   const onPaper = onSheet(task, sheet, fit);
-  if (hasUnseen) {
+  if (hasFixed) {
     await setDensity(
       page,
       { ...onPaper, height: Math.max(1, toPx(sheet.contentHeight, fit)) },
       { scale: MEASURE_SCALE },
     );
-    await page.call('print.hideUnseen');
+    await page.call('print.arrangeOnPaper');
     await setDensity(page, task.options.view);
   }
   await showPictures(task, onPaper, { backgrounds: pdf.printBackground });

@@ -262,3 +262,38 @@ it.each([
   }
   expect(words((await print(html)).content).match(/footer/g)).toHaveLength(3);
 });
+
+/** A page of several sheets with bars, which scripts may change. */
+const barred = (
+  css: string,
+) => `<!doctype html><style>body{margin:0;padding:60px 0;font:20px/30px sans-serif}main{position:relative;margin-left:200px}p{margin:0}
+    header,footer,nav,b{position:fixed}header{top:0;left:0;right:0;height:60px;background:#eee}footer{bottom:0;left:0;right:0;height:60px;background:#ddd}
+    nav{top:60px;bottom:0;left:0;width:150px}b{top:40%;left:50%}${css}</style>
+  <header>header</header><nav><a href="#">chapters</a></nav><main></main><footer>footer</footer><b>watermark</b>
+  <script>document.querySelector('main').innerHTML = Array.from({ length: 100 }, (_, at) => '<p>line' + at + '</p>').join('')</script>`;
+
+it('bars that would cover the content of each sheet are printed once', async () => {
+  const pages = await printedTexts((await print(barred(''))).content);
+  const sheetsOf = (word: string) =>
+    pages.flatMap((texts, sheet) => (texts.some(({ text }) => text === word) ? [sheet] : []));
+  expect(
+    Object.fromEntries(['header', 'chapters', 'footer', 'watermark'].map((word) => [word, sheetsOf(word)])),
+  ).toEqual({
+    header: [0],
+    chapters: [0],
+    footer: [pages.length - 1],
+    watermark: pages.map((_, sheet) => sheet),
+  });
+  const last = pages.at(-1) ?? [];
+  const topOf = (word: string) => last.find(({ text }) => text === word)?.top ?? 0;
+  expect(topOf('footer')).toBeGreaterThan(topOf('line99'));
+});
+
+it.each([
+  '@page{margin:80px 0}',
+  'header,footer,nav{display:none}@media print{header,footer,nav{display:block}}',
+  '</style><table><thead><tr><td height=60></thead></table><style>',
+])('bars of a page that is made for paper are on each sheet: %s', async (css) => {
+  const { content } = await print(barred(css));
+  expect(words(content).match(/header/g)).toHaveLength((await printedTexts(content)).length);
+});
