@@ -5,6 +5,7 @@ import {
   all,
   allIn,
   alphaOf,
+  ancestry,
   body,
   documentProperty,
   eachElement,
@@ -22,6 +23,7 @@ import {
   trees,
 } from './dom.js';
 import { isLow } from './pin.js';
+import { isScrolledByScript } from './scrollers.js';
 import { areaOf, common } from './sights.js';
 import { visitSheet, visitSheets } from './style-sheets.js';
 
@@ -305,6 +307,43 @@ export function arrangeOnPaper(): void {
     // It may be in a positioned box.
     const at = element.getBoundingClientRect();
     forceAll(element, { top: `${top - at.top}px`, left: `${left - at.left}px` });
+  }
+}
+
+/** Tables of lines of code are as narrow as these. */
+const WIDE = 'table:not(:has(pre)),pre,pre code';
+const WIDE_MAX = 2_000;
+/** Smaller text is hard to read: code is broken into more lines instead. */
+const CODE_ZOOM_MIN = 0.6;
+const ZOOM_MIN = 0.25;
+/** The cells of a table have borders that do not shrink. */
+const ZOOM_ROUNDS = 3;
+
+/** Whether there are tables or code, which the page may scroll sideways where it is as narrow as paper. */
+export function hasWide(): boolean {
+  return all(WIDE).length > 0;
+}
+
+function isScroller(element: Element): boolean {
+  if (isPage(element) || !(element instanceof HTMLElement)) return false;
+  const { overflowX } = getComputedStyle(element);
+  return /auto|scroll/.test(overflowX) || (overflowX === 'hidden' && isScrolledByScript(element));
+}
+
+/** Makes tables and code as narrow as the boxes in which the page scrolls them sideways, where the paper is the view: it cannot be scrolled. */
+export function fitWide(): void {
+  for (const wide of all(WIDE).slice(0, WIDE_MAX)) {
+    const box = ancestry(wide).find(isScroller);
+    if (box === undefined || !(wide instanceof HTMLElement)) continue;
+    own.note(styleOf(wide));
+    for (let round = 0, zoom = 1; round < ZOOM_ROUNDS; round++) {
+      const isCut = box.scrollWidth > box.clientWidth + 1 && (wide === box || wide.scrollWidth > box.clientWidth);
+      if (!isCut || box.clientWidth === 0) break;
+      zoom *= box.clientWidth / box.scrollWidth;
+      if (wide.localName !== 'table' && zoom < CODE_ZOOM_MIN)
+        forceAll(wide, { zoom: '1', 'white-space': 'pre-wrap', 'overflow-wrap': 'anywhere' });
+      else force(wide, 'zoom', String(Math.max(ZOOM_MIN, Math.floor(zoom * 1_000) / 1_000)));
+    }
   }
 }
 

@@ -335,7 +335,7 @@ function mayScroll(element: HTMLElement): boolean {
 const OWN_BAR =
   /(^|[\s_-])(ps__?rail|mcsb|iscroll|bscroll|scroll-?(bar|tools|track|thumb|rail)|nicescroll|jspverticalbar|os-scrollbar)/i;
 
-function isScrolledByScript(element: HTMLElement): boolean {
+export function isScrolledByScript(element: HTMLElement): boolean {
   const around = [...flatTreeChildren(element), ...(element.parentElement?.childNodes ?? [])];
   return around.some((node) => {
     if (!(node instanceof HTMLElement)) return false;

@@ -266,13 +266,15 @@ export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<P
   const fit = pdf.fitWidth ? await fitWidth(task, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
   if (!pdf.fitWidth) await page.call('print.keepWidth');
   const onPaper = onSheet(task, sheet, fit);
-  if (hasFixed) {
+  const hasWide = pdf.fitWidth && (await page.call('print.hasWide'));
+  if (hasFixed || hasWide) {
     await setDensity(
       page,
       { ...onPaper, height: Math.max(1, toPx(sheet.contentHeight, fit)) },
       { scale: MEASURE_SCALE },
     );
     await page.call('print.arrangeOnPaper');
+    if (hasWide) await page.call('print.fitWide');
     await setDensity(page, task.options.view);
   }
   await showPictures(task, onPaper, { backgrounds: pdf.printBackground });

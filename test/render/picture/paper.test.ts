@@ -297,3 +297,25 @@ it.each([
   const { content } = await print(barred(css));
   expect(words(content).match(/header/g)).toHaveLength((await printedTexts(content)).length);
 });
+
+it.each([
+  ['a table in a box', '<div style="overflow-x:auto"><table><tr><td>A<td>B<td>C<td>end</table></div>'],
+  [
+    'a table in a box with a scroll bar of its own',
+    '<div style="overflow:hidden"><table><tr><td>A<td>B<td>C<td>end</table><i class="ps__rail-x"></i></div>',
+  ],
+  [
+    'a table in a box that only narrow views scroll',
+    '<style>@media(max-width:799px){div{overflow-x:auto}}</style><div><table><tr><td>A<td>B<td>C<td>end</table></div>',
+  ],
+  ['a table that scrolls itself', '<table style="display:block;overflow:auto"><tr><td>A<td>B<td>C<td>end</table>'],
+  ['code', `<pre style="overflow-x:auto">${'word '.repeat(14)}end</pre>`],
+  ['code of long lines', `<pre><code style="display:block;overflow:auto">${'word '.repeat(100)}end</code></pre>`],
+])('%s that is wider than the paper is not cut off', async (_what, wide) => {
+  const html = `<!doctype html><style>body{margin:0 20px;font:20px/1.5 monospace}td{min-width:240px}</style>${wide}<p>after</p>`;
+  const [texts = []] = await printedTexts((await print(html)).content);
+  const width = (210 / 25.4) * 72;
+  const end = texts.find(({ text }) => text.endsWith('end'));
+  expect(end === undefined ? width : end.left + end.text.length * end.size * 0.6).toBeLessThan(width);
+  expect(texts.find(({ text }) => text === 'after')?.size).toBeCloseTo(15);
+});
