@@ -200,16 +200,19 @@ export function noteFixed(): void {
 
 /**
  * Puts what is fixed to the view, and seen through a box of the page, into that box: paper has no view.
+ * @param options.isForPaper whether the document is made for paper, which has on each sheet what is fixed
  * @returns whether other fixed elements are to be arranged on paper
  */
-export function placeFixed(): boolean {
+export function placeFixed(options: { isForPaper: boolean }): boolean {
   const found: [fixed: HTMLElement, window: HTMLElement][] = [];
   unseen = [];
   bars = [];
   // A page that is made for paper has room for what is on each sheet: margins, or empty rows that print repeats.
   const isSpacer = (rows: Element) => rows.textContent?.trim() === '' && rows.getBoundingClientRect().height > 0;
   const isForPaper =
-    Object.keys(ownPage()).some((property) => property.startsWith('margin')) || all('thead,tfoot').some(isSpacer);
+    options.isForPaper ||
+    Object.keys(ownPage()).some((property) => property.startsWith('margin')) ||
+    all('thead,tfoot').some(isSpacer);
   eachElement(ELEMENTS_MAX, (element) => {
     if (element.style === undefined || getComputedStyle(element).position !== 'fixed') return;
     const window = windowOf(element);
@@ -319,9 +322,11 @@ const ZOOM_MIN = 0.25;
 /** The cells of a table have borders that do not shrink. */
 const ZOOM_ROUNDS = 3;
 
-/** Whether there are tables or code, which the page may scroll sideways where it is as narrow as paper. */
+/** Whether there are tables or code in boxes that scroll, which may be wider than the box where the page is as narrow as paper. */
 export function hasWide(): boolean {
-  return all(WIDE).length > 0;
+  return all(WIDE)
+    .slice(0, WIDE_MAX)
+    .some((wide) => ancestry(wide).some(isScroller));
 }
 
 function isScroller(element: Element): boolean {

@@ -1,7 +1,13 @@
 import { buffer } from 'node:stream/consumers';
 import type { StoppedReason } from '../../contract/capture-data.js';
 import { CaptureError, refusedField } from '../../contract/capture-error.js';
-import { type CaptureOptions, defaultOptions, type PdfOption, type View } from '../../contract/capture-request.js';
+import {
+  type CaptureOptions,
+  defaultOptions,
+  isOwnDocument,
+  type PdfOption,
+  type View,
+} from '../../contract/capture-request.js';
 import { conformancesOf } from '../../contract/document-schema.js';
 import { PDF_PAGE_MAX_PX, PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
 import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pdf-schema.js';
@@ -42,7 +48,7 @@ export async function takePdf(task: PictureTask, scroll: ScrollReport): Promise<
   await setDensity(page, view);
   await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: 'screen' }));
   await page.call('print.overridePageRules');
-  if (await page.call('print.placeFixed')) await page.call('print.hideUnseen');
+  if (await page.call('print.placeFixed', { isForPaper: true })) await page.call('print.hideUnseen');
   await page.call('scrollers.expandAgain');
   await showPictures(task, view, { backgrounds: true });
   const { pageHeight } = await page.call('scroll.measure');
@@ -260,21 +266,21 @@ export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<P
   await page.call('print.endTransitions');
   const lacks = await lacksOnPaper(page);
   await setDensity(page, task.options.view);
-  const hasFixed = await page.call('print.placeFixed');
+  const hasFixed = await page.call('print.placeFixed', { isForPaper: isOwnDocument(task.options) });
   const [{ pageHeight }, own] = await Promise.all([page.call('scroll.measure'), page.call('print.ownPage')]);
   const sheet = sheetOf(pdf, own);
-  const fit = pdf.fitWidth ? await fitWidth(task, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
+  const unfitted: Fit = { scale: pdf.scale, hasWide: false };
+  const fit = pdf.fitWidth ? await fitWidth(task, { scale: pdf.scale, sheet }) : unfitted;
   if (!pdf.fitWidth) await page.call('print.keepWidth');
   const onPaper = onSheet(task, sheet, fit);
-  const hasWide = pdf.fitWidth && (await page.call('print.hasWide'));
-  if (hasFixed || hasWide) {
+  if (hasFixed || fit.hasWide) {
     await setDensity(
       page,
       { ...onPaper, height: Math.max(1, toPx(sheet.contentHeight, fit)) },
       { scale: MEASURE_SCALE },
     );
     await page.call('print.arrangeOnPaper');
-    if (hasWide) await page.call('print.fitWide');
+    if (fit.hasWide) await page.call('print.fitWide');
     await setDensity(page, task.options.view);
   }
   await showPictures(task, onPaper, { backgrounds: pdf.printBackground });
@@ -402,7 +408,7 @@ const MORE_ROOM = 1.1;
 async function printOnOne(
   task: PictureTask,
   pdf: PdfOption,
-  { sheet, fit, print }: { sheet: Sheet; fit: Awaited<ReturnType<typeof fitWidth>>; print: Print },
+  { sheet, fit, print }: { sheet: Sheet; fit: Fit; print: Print },
 ): Promise<{ printed: Buffer; paper: PdfOption['paper'] }> {
   const { page, options } = task;
   const scale = fit.fitted?.scale ?? fit.scale;
@@ -505,15 +511,18 @@ const TOLERANCE = 1.01;
 /** A page that remains wider than its layout by about the same factor never fits. */
 const SAME_FACTOR = 0.9;
 
+interface Fit extends Pick<Picture, 'fitted'> {
+  scale: number;
+  /** Whether tables or code are in boxes that scroll where the page is as narrow as the paper. */
+  hasWide: boolean;
+}
+
 /**
  * The scale at which the page's content fits the paper's width. Chromium's own shrinking is left to it, since it knows the
  * paper best; `fitted` is the resulting scale.
  */
-async function fitWidth(
-  task: PictureTask,
-  { scale, sheet }: { scale: number; sheet: Sheet },
-): Promise<{ scale: number } & Pick<Picture, 'fitted'>> {
-  if (!isOnPaper(sheet)) return { scale };
+async function fitWidth(task: PictureTask, { scale, sheet }: { scale: number; sheet: Sheet }): Promise<Fit> {
+  if (!isOnPaper(sheet)) return { scale, hasWide: false };
   const paper = (sheet.contentWidth * CSS_PX_PER_INCH) / scale;
   const widest = (paper * scale * CHROMIUM_SHRINK_MAX) / PDF_SCALE.min;
   let width = paper;
@@ -523,12 +532,14 @@ async function fitWidth(
     width = Math.min(content, widest);
     content = await contentWidth(task, width);
   }
-  const { view } = task.options;
-  await setDensity(task.page, view);
-  if (width === paper && sheet.shrink <= TOLERANCE) return { scale };
+  const { page, options } = task;
+  const hasWide = await page.call('print.hasWide');
+  await setDensity(page, options.view);
+  if (width === paper && sheet.shrink <= TOLERANCE) return { scale, hasWide };
   const neverFits = width > paper && content / width > first * SAME_FACTOR;
   const shrink = neverFits ? Math.min(first, CHROMIUM_SHRINK_MAX) : width / paper;
   return {
+    hasWide,
     scale: shrink <= CHROMIUM_SHRINK_MAX ? scale : Math.max(PDF_SCALE.min, scale / shrink),
     fitted: { scale: scale / shrink / sheet.shrink, isCut: content > width * TOLERANCE },
   };
@@ -540,13 +551,13 @@ function isOnPaper({ contentWidth }: Sheet): boolean {
 }
 
 /** The view with the width, in CSS px, at which the page is laid out on paper. */
-function onSheet({ options }: PictureTask, sheet: Sheet, fit: Awaited<ReturnType<typeof fitWidth>>): View {
+function onSheet({ options }: PictureTask, sheet: Sheet, fit: Fit): View {
   const width = toPx(sheet.contentWidth, fit);
   return isOnPaper(sheet) && width > 0 ? { ...options.view, width, isMobile: false } : options.view;
 }
 
 /** Whole CSS px of a page that is scaled to its paper. */
-function toPx(inches: number, { fitted, scale }: Awaited<ReturnType<typeof fitWidth>>): number {
+function toPx(inches: number, { fitted, scale }: Fit): number {
   return Math.round((inches * CSS_PX_PER_INCH) / (fitted?.scale ?? scale));
 }
 

@@ -298,6 +298,12 @@ it.each([
   expect(words(content).match(/header/g)).toHaveLength((await printedTexts(content)).length);
 });
 
+it('bars of a document of the request are on each sheet', async () => {
+  const own = { url: undefined, html: '<p>that of the page below</p>' };
+  const { content } = await take(browser, barred(''), { format: 'pdf', pdf: { paper: 'a4' }, ...own });
+  expect(words(content).match(/footer/g)).toHaveLength((await printedTexts(content)).length);
+});
+
 it.each([
   ['a table in a box', '<div style="overflow-x:auto"><table><tr><td>A<td>B<td>C<td>end</table></div>'],
   [
