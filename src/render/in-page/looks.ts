@@ -165,9 +165,10 @@ function eachNearView(boxOf: (element: Element) => ElementBox, visit: (element: 
     const children = childElements(parent);
     left -= children.length;
     for (const child of isLong ? nearView(children) : children) {
-      const { top, bottom } = boxOf(child);
-      if (isLong && top >= scrollTop + view && noted.has(child)) continue;
-      if (top > scrollTop && bottom <= scrollTop + (1 + AHEAD) * view) noted.add(child);
+      const box = boxOf(child);
+      if (isLong && box.top >= scrollTop + view && noted.has(child)) continue;
+      // The content of an element without an area is elsewhere.
+      if (areaOf(box) > 0 && box.top > scrollTop && box.bottom <= scrollTop + (1 + AHEAD) * view) noted.add(child);
       visit(child);
       const shadow = shadowRootOf(child);
       rest.push(child, ...(shadow === null ? [] : [shadow]));

@@ -356,3 +356,16 @@ it.each([
     expect(await redBlocks(content)).toEqual(heights);
   },
 );
+
+it('blocks above the box without a height that holds them are in a full page of a long document', async () => {
+  const block = (top: number) => `<div style="position:absolute;top:${top + 900}px"><p></p></div>`;
+  const html = `<!doctype html><style>body{margin:0;height:5000px}p{position:absolute;top:-900px;margin:0;width:1280px;height:120px;background:red;opacity:0}p.in{opacity:1}</style>
+    ${[1_140, 2_340, 3_540].map(block).join('')}<section hidden>${'<i></i>'.repeat(3_100)}</section>
+    <script>addEventListener('scroll', () => { for (const p of document.querySelectorAll('p')) {
+      const { top, bottom } = p.getBoundingClientRect();
+      p.className = top < innerHeight && bottom > 0 ? 'in' : '';
+    } })</script>`;
+  const viewport = { width: 1_280, height: 800, deviceScaleFactor: 1 };
+  const { content } = await take(browser, html, { full_page: true, viewport });
+  expect(await redBlocks(content)).toEqual([120, 120, 120]);
+});
