@@ -42,6 +42,8 @@ interface ScrollStep {
   to: number;
   /** The horizontal position in CSS px, negative to the left; unchanged by default. */
   left?: number;
+  /** A position on the way, at which the page gets one frame, so that it can react to what is whole only there. */
+  through?: number | undefined;
 }
 
 export function measure(): PageExtent {
@@ -77,6 +79,8 @@ export function wholeHeight(): number {
 
 /** More changed elements are not told apart. */
 const CHANGED_MAX = 200;
+/** Nor are more changes at once. */
+const RECORDS_MAX = 1_000;
 
 const reactions = new MutationObserver(noteChanges);
 const changed = new Set<Element>();
@@ -102,6 +106,11 @@ export function hasReacted(): boolean {
 }
 
 function noteChanges(records: MutationRecord[]): void {
+  if (records.length > RECORDS_MAX) {
+    reactions.disconnect();
+    hasMoved = true;
+    return;
+  }
   for (const { type, target, attributeName, oldValue } of records) {
     // A change of a document or a shadow tree has no element of its own.
     const element = isElement(target) ? target : target.parentElement;
@@ -128,7 +137,7 @@ function isInSmallPinned(element: Element): boolean {
 }
 
 /** Looks at the view, scrolls, and waits for a frame, so that the page notices. */
-export async function step({ to, left }: ScrollStep): Promise<void> {
+export async function step({ to, left, through }: ScrollStep): Promise<void> {
   // A horizontal step shows content beside the view, which is captured together with it.
   if (left === undefined) {
     // On a busy machine, content that is fading in would still be transparent.
@@ -136,10 +145,12 @@ export async function step({ to, left }: ScrollStep): Promise<void> {
     finishMotion();
     look();
   }
-  pageScroller().scrollTo({ top: to, left, behavior: 'instant' });
-  await passFrames(1, FRAME_MAX_MS);
-  // Observers are called at the end of the frame's task, too.
-  await tasksEnd(TASKS_MAX_MS);
+  for (const top of through === undefined ? [to] : [through, to]) {
+    pageScroller().scrollTo({ top, left, behavior: 'instant' });
+    await passFrames(1, FRAME_MAX_MS);
+    // Observers are called at the end of the frame's task, too.
+    await tasksEnd(TASKS_MAX_MS);
+  }
 }
 
 /** Whether nothing in the page can react to scrolling: it runs no script, and the browser itself loads and moves nothing. */

@@ -272,7 +272,8 @@ interface ScrollPlan extends Pick<ScrollOptions, 'deadline'> {
 
 /**
  * Scrolls to the end of the page, or as far as the limits allow: by half a view, since some parts are shown only while they are well inside
- * the view, or wholly in it; by a view while the page does not react. Once it does, it is scrolled to the positions that were passed over.
+ * the view, or wholly in it; by a view, with a frame half-way, while the page does not react. Once it does, it is scrolled to the positions
+ * that were passed over.
  * @returns the lowest position that has been in view, in CSS px, and whether the time ended before the page
  */
 async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start, fading, deadline }: ScrollPlan) {
@@ -301,7 +302,8 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
     since = performance.now();
     const step = options.fullPageScrollBy ?? (reacts || steps === 0 ? half : 2 * half);
     const to = at.top < 0 ? scrollY - step : scrollY + step;
-    await stepTo(timed, page, { to, options, fading });
+    const through = step > half && options.fullPageScrollBy === null ? (scrollY + to) / 2 : undefined;
+    await stepTo(timed, page, { to, through, options, fading });
     steps++;
     const [measured, hasReacted] = await Promise.all([
       page.call('scroll.measure'),
@@ -313,6 +315,7 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
       for (const one of [...passedOver, at.scrollY])
         if (monotonicNow() < deadline) await stepTo(timed, page, { to: one, options, fading });
       steps += passedOver.length;
+      if (monotonicNow() >= deadline) return { steps, seen: reached, isLate: true };
       at = await page.call('scroll.measure');
     }
     reacts = hasReacted;
@@ -326,10 +329,15 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
 async function stepTo(
   timed: TimedPage,
   page: BoundedPage,
-  { to, options, fading }: { to: number; options: CaptureOptions; fading: Fading },
+  {
+    to,
+    through,
+    options,
+    fading,
+  }: { to: number; through?: number | undefined; options: CaptureOptions; fading: Fading },
 ): Promise<void> {
   const since = performance.now();
-  await page.call('scroll.step', { to });
+  await page.call('scroll.step', { to, through });
   if (options.fullPageScrollDelay === null) {
     await waitForReaction(timed, since);
     await waitForFading(timed, page, fading);

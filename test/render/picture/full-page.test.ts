@@ -181,6 +181,12 @@ describe.concurrent('scrolling through', () => {
       "const nav = document.querySelector('nav'); nav.textContent = scrollY; nav.style.opacity = 1",
       10,
     ],
+    [
+      'has a header that changes very often',
+      '<nav>0</nav>',
+      "for (let i = 0; i <= 1_000; i++) document.querySelector('nav').dataset.i = i",
+      18,
+    ],
     ['reacts', '<p>0</p>', "document.querySelector('p').textContent = scrollY", 18],
   ])('scrolls by a view as long as the page %s', async (_page, part, act, steps) => {
     const html = `<!doctype html><body class="same">${style('div{height:500px}nav{position:fixed;top:0;opacity:0.9;transition:opacity 9s}p{position:absolute;top:0}')}${part}${divs(12)}
@@ -189,13 +195,31 @@ describe.concurrent('scrolling through', () => {
     expect(scroll).toMatchObject({ steps, stoppedReason: 'end_of_page' });
   });
 
-  it('goes back to what it has passed over once the page reacts', async () => {
-    // The first block is whole in no view but the one that is passed over, and the second one is the first to react.
-    const block = (top: number) => `<div style="position:absolute;top:${top}px"></div>`;
-    const rules = 'body{height:6000px}div{width:100%;height:100px;background:#ddd}div.seen{background:rgb(1,2,3)}';
-    const html = `<!doctype html>${style(rules)}${block(850)}${block(4_000)}${observe({ threshold: 1 })}`;
+  it.each([
+    ['what it has passed over once the page reacts', [850, 4_000]],
+    ['the only part that reacts', [850]],
+  ])('goes back to %s', async (_what, tops) => {
+    // The first block is whole in no view but the one that is passed over, and is empty again outside of it.
+    const blocks = tops.map((top) => `<div style="position:absolute;top:${top}px"></div>`).join('');
+    const rules =
+      'body{height:6000px}div{width:100%;background:#ddd}div,p{height:100px;margin:0}p{background:rgb(1,2,3)}';
+    const act = "e.target.innerHTML = '<p></p>'; else e.target.innerHTML = ''";
+    const html = `<!doctype html>${style(rules)}${blocks}${observe({ threshold: 1 }, act)}`;
     const { content } = await take(browser, html, { full_page: true });
-    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: 850, pixels: 200 * 800 });
+    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: 850, pixels: tops.length * 100 * 800 });
+  });
+
+  it('keeps what it has scrolled through when the time ends while it goes back', async () => {
+    const html = `<!doctype html>${style('body{height:6000px}')}<p></p><script>
+      const busy = (ms) => { for (const end = performance.now() + ms; performance.now() < end; ); };
+      addEventListener('scroll', () => {
+        const p = document.querySelector('p');
+        if (p.textContent !== '') busy(1_000);
+        else if (scrollY > 5_000) p.textContent = 'end';
+      })</script>`;
+    const { scroll } = await take(browser, html, { full_page: true }, { scrollMs: 5_000 });
+    expect(scroll).toMatchObject({ stoppedReason: 'time_limit' });
+    expect(scroll?.captureHeight).toBeGreaterThan(4_500);
   });
 
   it('finds the end of a feed that waits for a pause in scrolling', async () => {
