@@ -212,9 +212,8 @@ export async function prepareToPrint(
   const emulate = async () => {
     if (pdf !== null) await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
   };
-  const isStill = await page.call('scroll.isStill');
+  const [isStill] = await Promise.all([page.call('scroll.isStill'), page.call('print.noteFixed')]);
   if (!isStill) await keepMissing(timed, page, monotonicNow() + (deadline - monotonicNow()) / 2);
-  await page.call('print.noteFixed');
   await emulate();
   if (isStill) return false;
   if (pdf !== null) {
@@ -526,15 +525,13 @@ async function fitWidth(task: PictureTask, { scale, sheet }: { scale: number; sh
   const paper = (sheet.contentWidth * CSS_PX_PER_INCH) / scale;
   const widest = (paper * scale * CHROMIUM_SHRINK_MAX) / PDF_SCALE.min;
   let width = paper;
-  let content = await contentWidth(task, width);
+  let { content, hasWide } = await measureOnPaper(task, width);
   const first = content / paper;
   for (let measures = 1; measures < MEASURES_MAX && content > width * TOLERANCE && width < widest; measures++) {
     width = Math.min(content, widest);
-    content = await contentWidth(task, width);
+    ({ content, hasWide } = await measureOnPaper(task, width));
   }
-  const { page, options } = task;
-  const hasWide = await page.call('print.hasWide');
-  await setDensity(page, options.view);
+  await setDensity(task.page, task.options.view);
   if (width === paper && sheet.shrink <= TOLERANCE) return { scale, hasWide };
   const neverFits = width > paper && content / width > first * SAME_FACTOR;
   const shrink = neverFits ? Math.min(first, CHROMIUM_SHRINK_MAX) : width / paper;
@@ -570,10 +567,12 @@ async function layOut({ page, options }: PictureTask, width: number): Promise<vo
   );
 }
 
-/** The content's width in CSS px, with the page laid out at this width as on paper. */
-async function contentWidth(task: PictureTask, width: number): Promise<number> {
+/** The content's width in CSS px, with the page laid out at this width as on paper, and `hasWide`. */
+async function measureOnPaper(task: PictureTask, width: number): Promise<{ content: number } & Pick<Fit, 'hasWide'>> {
   await layOut(task, width);
-  return await task.page.call('print.contentWidth');
+  const { page } = task;
+  const [content, hasWide] = await Promise.all([page.call('print.contentWidth'), page.call('print.hasWide')]);
+  return { content, hasWide };
 }
 
 /** The layout of a page on paper, in inches. */
