@@ -290,7 +290,7 @@ export function arrangeOnPaper(): void {
   for (const [nth, element] of bars.entries()) {
     const box = boxes[nth] as DOMRect;
     const { top, left, right, width, height } = box;
-    // What is wider than the paper would make the page wider.
+    // An element that is wider than the paper would make the page wider.
     if (right > innerWidth + 1 || (isLow(element, box) && !isLong)) continue;
     own.note(styleOf(element));
     if (isLow(element, box)) {
