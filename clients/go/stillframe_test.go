@@ -158,7 +158,7 @@ func TestAnAcceptedJobIsPolledUntilItHasEnded(t *testing.T) {
 
 func TestACallEndsWithItsTimeoutOrItsContext(t *testing.T) {
 	client, _ := standIn(t, accepted, data(`{"id":"job_1"}`, "Retry-After", "30"))
-	client.Timeout = 300 * time.Millisecond
+	client.Timeout = time.Second
 	var failed *Error
 	_, err := client.Capture(ctx, request)
 	if !errors.As(err, &failed) || !errors.Is(err, ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) || failed.JobID != "job_1" {

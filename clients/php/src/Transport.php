@@ -80,7 +80,8 @@ final class Transport
             CURLOPT_REDIR_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
             CURLOPT_FOLLOWLOCATION => !$isCall,
             CURLOPT_MAXREDIRS => 20,
-            CURLOPT_TIMEOUT_MS => max(1, (int) (($end - $began) * 1000)),
+            // Rounded up, so that a request never ends before the call, which would be a failed connection.
+            CURLOPT_TIMEOUT_MS => max(1, 1 + (int) (($end - $began) * 1000)),
             CURLOPT_NOPROGRESS => false,
             CURLOPT_XFERINFOFUNCTION => static fn (): int => (int) ($received === [] && self::now() - $began > self::ATTEMPT),
             CURLOPT_HEADERFUNCTION => static function ($_, string $line) use (&$status, &$received): int {

@@ -100,7 +100,7 @@ def test_a_call_ends_after_its_timeout_with_the_job_to_wait_for(connect, stand_i
     stand_in.script(ACCEPTED, lambda _: released.wait(30))
     began = time.monotonic()
     with pytest.raises(CallTimeout) as caught:
-        connect(stand_in.url).capture(REQUEST, timeout=0.3)
+        connect(stand_in.url).capture(REQUEST, timeout=1.0)
     assert time.monotonic() - began < 25
     assert caught.value.job_id == "job_1" and caught.value.retriable
     assert isinstance(caught.value, TimeoutError)
