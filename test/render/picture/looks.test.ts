@@ -317,7 +317,7 @@ it('a full page is not scrolled to parts that scrolling cannot show: those of a 
 it.each([
   ['only by blocks that are moved aside until they are scrolled to, is not cut', '', undefined],
   ['by a box of its own, too, is cut', '<div style="width:1400px;height:10px"></div>', { pageWidth: 1_400 }],
-  ['by text, too, is cut', '<pre style="width:100px">' + 'words '.repeat(400) + '</pre>', { side: 'right' }],
+  ['by text, too, is cut', `<pre style="width:100px">${'words '.repeat(400)}</pre>`, { side: 'right' }],
   ['by a moved block that is too wide in its place, too, is cut', '<p style="width:1600px"></p>', { pageWidth: 1_600 }],
 ])('a page that is wider than its picture %s', async (_how, box, cut) => {
   const html = `<!doctype html><style>body{margin:0}p{height:300px;margin:0 0 300px;background:red;opacity:0;transform:translateX(100px);transition:.5s}.in{opacity:1;transform:none}</style>
