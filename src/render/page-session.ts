@@ -57,6 +57,9 @@ type CallOf<Name extends Call> = Name extends `${infer Module extends keyof Runt
 type ArgumentsOf<Name extends Call> = CallOf<Name> extends (...args: infer Args) => unknown ? Args : never;
 export type Answer<Name extends Call> =
   CallOf<Name> extends (...args: never[]) => infer Result ? Awaited<Result> : never;
+/** A function of the program with its arguments. */
+type Invocation = { [Name in Call]: readonly [name: Name, ...args: ArgumentsOf<Name>] }[Call];
+type Answers<Calls extends readonly Invocation[]> = { -readonly [Nth in keyof Calls]: Answer<Calls[Nth][0]> };
 
 /**
  * The name of the isolated world, which overridden prototypes do not affect and the page cannot see. Chromium creates one
@@ -95,6 +98,12 @@ export class World {
    */
   call<Name extends Call>(name: Name, ...args: ArgumentsOf<Name>): Promise<Answer<Name>> {
     return this.#call(callOf(name, args));
+  }
+
+  /** Calls several functions, one after the other, in one message. Their answers together are as limited as one alone. */
+  callAll<const Calls extends readonly Invocation[]>(...calls: Calls): Promise<Answers<Calls>> {
+    const answers = calls.map(([name, ...args]) => `await ${callOf(name, args)}`);
+    return this.#call(`(async () => [${answers.join(',')}])()`);
   }
 
   /** Like `call`, but the browser ends the function after `timeoutMs` of computing, and the call is rejected. */
@@ -210,7 +219,7 @@ function inMainFrame(script: string): string {
  * throws CaptureError `render_timeout` after the deadline, `render_crashed` when the page crashes, or DocumentReplaced when
  * it navigates.
  */
-export type BoundedPage = Pick<World, 'call'> & Pick<CdpSession, 'send'>;
+export type BoundedPage = Pick<World, 'call' | 'callAll'> & Pick<CdpSession, 'send'>;
 
 /** The time for which a failed command waits for the reason, in ms. */
 const LOSS_REPORTED_MS = 500;
@@ -220,6 +229,7 @@ export function boundedPage(session: Pick<PageSession, 'world' | 'cdp' | 'lost'>
   const { world, cdp } = session;
   return {
     call: (name, ...args) => untilDeadline(session, deadline, () => world.call(name, ...args)),
+    callAll: (...calls) => untilDeadline(session, deadline, () => world.callAll(...calls)),
     send: (method, params) => untilDeadline(session, deadline, () => cdp.send(method, params)),
   };
 }

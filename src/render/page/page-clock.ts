@@ -257,11 +257,10 @@ export async function stopScripts(
   { cdp, page, world, runInFrames: runInOthers }: PageSession,
   options: { isPrinted: boolean },
 ): Promise<void> {
-  // Must precede the stop, after which our own timers do not run either.
-  await world.call('readiness.allDecoded');
+  // Both must precede the stop, after which our own timers do not run either.
+  await world.callAll(['readiness.allDecoded'], ['scripting.keep', options]);
   const keep = callIn(scriptingSource, 'keep', options);
-  const inFrames = page.frames().length > 1 ? [runInOthers(keep), runInFrames(cdp, keep, { root: false })] : [];
-  await Promise.all([world.call('scripting.keep', options), ...inFrames]);
+  if (page.frames().length > 1) await Promise.all([runInOthers(keep), runInFrames(cdp, keep, { root: false })]);
   await cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
 }
 

@@ -73,6 +73,9 @@ export interface ScrollOptions {
   waitForIdle(): Promise<void>;
 }
 
+/** Questions about a page before it is scrolled. */
+const START = [['scroll.measure'], ['scroll.wholeHeight'], ['scroll.isStill']] as const;
+
 /**
  * Full-page scrolling: scrolls through the whole page so that lazy content loads, then returns to the top and waits until it is idle.
  * Expands inner scrollers, unlocks scrolling, and stops at the end, a height limit, the deadline, or when nothing moves.
@@ -87,14 +90,16 @@ export async function scrollThrough(
   const first = boundedPage(timed.session, limits.respondsBy ?? limits.deadline);
   const expanding = { wide: options.fullWidth, reportsSize: timed.reportsSize };
   const since = performance.now();
-  const cut = await first.call('scrollers.expandAll', expanding);
-  if (await first.call('scrollers.hasExpanded')) await fitScrollers(timed, page, since);
-  const lacksContent = await expandFrames(timed, page, expanding);
-  const [extent, wholeHeight, reactsToNothing] = await Promise.all([
-    first.call('scroll.measure'),
-    first.call('scroll.wholeHeight'),
-    first.call('scroll.isStill'),
-  ]);
+  const [cut, hasExpanded, filling, ...measured] = await first.callAll(
+    ['scrollers.expandAll', expanding],
+    ['scrollers.hasExpanded'],
+    ['scrollers.fillingFrames'],
+    ...START,
+  );
+  if (hasExpanded) await fitScrollers(timed, page, since);
+  const isUnchanged = !hasExpanded && filling.length === 0;
+  const lacksContent = isUnchanged ? false : await expandFrames(timed, page, expanding);
+  const [extent, wholeHeight, reactsToNothing] = isUnchanged ? measured : await first.callAll(...START);
   const start = { ...extent, wholeHeight };
   const fading = { isEndless: false, until: limits.deadline };
   const isStill = options.fullPageScrollDelay === null && reactsToNothing;
@@ -113,7 +118,7 @@ export async function scrollThrough(
     if (await back.call('transformedContent.hidesText')) await turnWheel(timed, start, limits.deadline);
   }
   if (!isStill && (steps > 0 || start.pageHeight > start.viewHeight + 1)) await limits.waitForIdle();
-  const { pageHeight } = await inTime().call('scroll.measure');
+  const { pageHeight } = isStill ? start : await inTime().call('scroll.measure');
   const limit = heightLimit(pageHeight, { start, options });
   if (isLate && seen < Math.min(pageHeight, limit))
     return { captureHeight: seen, stoppedReason: 'time_limit', steps, lacksContent };
@@ -305,10 +310,9 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
     const through = step > half && options.fullPageScrollBy === null ? (scrollY + to) / 2 : undefined;
     await stepTo(timed, page, { to, through, options, fading });
     steps++;
-    const [measured, hasReacted] = await Promise.all([
-      page.call('scroll.measure'),
-      reacts || page.call('scroll.hasReacted'),
-    ]);
+    const [measured, hasReacted] = reacts
+      ? [await page.call('scroll.measure'), true]
+      : await page.callAll(['scroll.measure'], ['scroll.hasReacted']);
     at = measured;
     if (step > half) passedOver.push((scrollY + at.scrollY) / 2);
     if (hasReacted && !reacts && passedOver.length > 0) {
@@ -403,8 +407,8 @@ export async function arrangeFullPage(
     ? { keep: 'page' as const, down: Math.max(0, bottom - viewHeight) }
     : { keep: 'view' as const, down: 0 };
   const { apart, isAll } = await arrangeParts(task, region, arrangement);
-  const hidesPart = (await page.call('transformedContent.hidesPart')) || (await page.call('scrollers.hidesContent'));
-  const lacksContent = !isAll || hidesPart || scroll.lacksContent;
+  const hides = await page.callAll(['transformedContent.hidesPart'], ['scrollers.hidesContent']);
+  const lacksContent = !isAll || hides.includes(true) || scroll.lacksContent;
   const isShorter = bottom - top < pageHeight - 0.5;
   // The page may have grown beyond the requested height since it was scrolled through.
   const byRequest = isShorter && !region.isCut && scroll.stoppedReason === 'end_of_page';
@@ -430,10 +434,12 @@ export async function arrangeParts(
   arrangement: { keep: Keep; down: number },
 ) {
   const { page, debug } = task;
-  await page.call('missingParts.keepMissing');
-  await page.call('pin.place', { first: true, ...arrangement });
+  const [, , { pageRanges, isAll }] = await page.callAll(
+    ['missingParts.keepMissing'],
+    ['pin.place', { first: true, ...arrangement }],
+    ['virtualized.missingRanges'],
+  );
   debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
-  const { pageRanges, isAll } = await page.call('virtualized.missingRanges');
   const ranges = pageRanges.filter(({ top, bottom }) => bottom > box.top && top < box.bottom);
   const fading = { isEndless: false, until: task.deadline };
   const show = (at: number) => showAt(task, arrangement.keep, { pictureHeight: box.bottom, at, fading });

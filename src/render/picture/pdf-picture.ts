@@ -52,7 +52,8 @@ export async function takePdf(task: PictureTask, scroll: ScrollReport): Promise<
   await page.call('scrollers.expandAgain');
   await showPictures(task, view, { backgrounds: true });
   const { pageHeight } = await page.call('scroll.measure');
-  const lacks = scroll.lacksContent || (await page.call('scrollers.hidesContent')) || (await lacksOnPaper(page));
+  const hides = await page.callAll(['scrollers.hidesContent'], ...LACKS);
+  const lacks = scroll.lacksContent || hides.includes(true);
   const height = capturedHeight(scroll, pageHeight, maxHeight);
   const fits = height <= PDF_PAGE_MAX_PX;
   const paperHeight = !fullPage ? view.height : fits ? height : PDF_PAGE_MAX_PX;
@@ -212,7 +213,7 @@ export async function prepareToPrint(
   const emulate = async () => {
     if (pdf !== null) await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
   };
-  const [isStill] = await Promise.all([page.call('scroll.isStill'), page.call('print.noteFixed')]);
+  const [isStill] = await page.callAll(['scroll.isStill'], ['print.noteFixed']);
   if (!isStill) await keepMissing(timed, page, monotonicNow() + (deadline - monotonicNow()) / 2);
   await emulate();
   if (isStill) return false;
@@ -233,14 +234,7 @@ export async function prepareToPrint(
 }
 
 /** Whether a page lacks, as it will be printed, something that it has shown. */
-async function lacksOnPaper(page: BoundedPage): Promise<boolean> {
-  const lacks = await Promise.all([
-    page.call('putBack.lacksPart'),
-    page.call('virtualized.hasEmptyParts'),
-    page.call('transformedContent.hidesPart'),
-  ]);
-  return lacks.includes(true);
-}
+const LACKS = [['putBack.lacksPart'], ['virtualized.hasEmptyParts'], ['transformedContent.hidesPart']] as const;
 
 /** Puts parts that were visible while scrolling, and are hidden again, back into a stopped page. */
 export async function putBackSeen(page: Pick<BoundedPage, 'call'>): Promise<void> {
@@ -262,11 +256,14 @@ export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<P
   const { page, deadline } = task;
   task.pdfs.prepare();
   const leftMs = deadline - monotonicNow();
-  await page.call('print.endTransitions');
-  const lacks = await lacksOnPaper(page);
+  const [, ...hides] = await page.callAll(['print.endTransitions'], ...LACKS);
+  const lacks = hides.includes(true);
   await setDensity(page, task.options.view);
-  const hasFixed = await page.call('print.placeFixed', { isForPaper: isOwnDocument(task.options) });
-  const [{ pageHeight }, own] = await Promise.all([page.call('scroll.measure'), page.call('print.ownPage')]);
+  const [hasFixed, { pageHeight }, own] = await page.callAll(
+    ['print.placeFixed', { isForPaper: isOwnDocument(task.options) }],
+    ['scroll.measure'],
+    ['print.ownPage'],
+  );
   const sheet = sheetOf(pdf, own);
   const unfitted: Fit = { scale: pdf.scale, hasWide: false };
   const fit = pdf.fitWidth ? await fitWidth(task, { scale: pdf.scale, sheet }) : unfitted;
@@ -283,15 +280,18 @@ export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<P
     await setDensity(page, task.options.view);
   }
   await showPictures(task, onPaper, { backgrounds: pdf.printBackground });
-  const [names] = await Promise.all([page.call('print.documentNames'), page.call('print.keepHeadings')]);
+  if (pdf.place !== undefined) await page.call('pageNumbers.nameParts');
+  const [names, , { targets, references }] = await page.callAll(
+    ['print.documentNames'],
+    ['print.keepHeadings'],
+    ['pageNumbers.findTargets', pdf.place ?? { before: 0, pages: {} }],
+  );
   const edits = documentEdits(pdf.place === undefined ? pdf : {}, names);
   const print: Print = (paper) =>
     printStream(page, toPrintOptions(paper, fit.scale, sheet.margins)).catch((error: unknown) => {
       throw error instanceof CaptureError && error.code === 'render_timeout' ? tooLong(leftMs) : asRefusal(error, pdf);
     });
   const bare = pdf.headers === undefined ? pdf : { ...pdf, headerTemplate: null, footerTemplate: null };
-  if (pdf.place !== undefined) await page.call('pageNumbers.nameParts');
-  const { targets, references } = await page.call('pageNumbers.findTargets', pdf.place ?? { before: 0, pages: {} });
   const { printed, paper, isUnsettled } =
     pdf.singlePage === true
       ? { ...(await printOnOne(task, bare, { sheet, fit, print })), isUnsettled: false }
@@ -571,7 +571,7 @@ async function layOut({ page, options }: PictureTask, width: number): Promise<vo
 async function measureOnPaper(task: PictureTask, width: number): Promise<{ content: number } & Pick<Fit, 'hasWide'>> {
   await layOut(task, width);
   const { page } = task;
-  const [content, hasWide] = await Promise.all([page.call('print.contentWidth'), page.call('print.hasWide')]);
+  const [content, hasWide] = await page.callAll(['print.contentWidth'], ['print.hasWide']);
   return { content, hasWide };
 }
 
