@@ -49,10 +49,14 @@ function installTemplates(): Record<string, string> {
   const directories = Object.fromEntries(
     Object.keys(TEMPLATES).map((name) => [name, join(TEMPLATES_DIR, 'node_modules', name)]),
   );
-  if (Object.values(directories).every((directory) => existsSync(directory))) return directories;
+  // admin-lte has the scripts and styles of its pages only after its own install script has copied them.
+  const adminLte = directories['admin-lte'] ?? '';
+  if (Object.values(directories).every((directory) => existsSync(directory)) && existsSync(join(adminLte, 'plugins')))
+    return directories;
   const packages = Object.entries(TEMPLATES).map(([name, version]) => `${name}@${version}`);
   execFileSync('npm', ['install', '--prefix', TEMPLATES_DIR, '--ignore-scripts', '--no-save', ...packages], {
     stdio: 'inherit',
   });
+  execFileSync('node', ['build/npm/Publish.js'], { cwd: adminLte, stdio: 'inherit' });
   return directories;
 }
