@@ -95,11 +95,15 @@ export function observeReactions(): void {
   for (const tree of hasMoved ? [] : cachedTrees({ frames: true })) reactions.observe(tree, options);
 }
 
-/** Whether the page has reacted since: whether anything has moved, or changed, but for headers and other small pinned elements. */
+/**
+ * Whether the page has reacted since: whether anything near the view has moved, or changed, but for headers and other small pinned
+ * elements. A carousel far above the view may go on by itself.
+ */
 export function hasReacted(): boolean {
   noteChanges(reactions.takeRecords());
   noteMotion();
-  hasMoved ||= changed.size > CHANGED_MAX || [...changed].some((element) => !isInSmallPinned(element));
+  hasMoved ||=
+    changed.size > CHANGED_MAX || [...changed].some((element) => isNear(element) && !isInSmallPinned(element));
   changed.clear();
   if (hasMoved) reactions.disconnect();
   return hasMoved;
@@ -127,6 +131,13 @@ function noteMotion(): void {
 function noteChanged(element: Element | null): void {
   if (element === null) hasMoved = true;
   else if (changed.size <= CHANGED_MAX) changed.add(element);
+}
+
+/** Whether the element, or a frame that it is in, may be within a view of this one. An element without a box is taken to be. */
+function isNear(element: Element): boolean {
+  if (element.ownerDocument !== document) return true;
+  const { top, bottom } = element.getBoundingClientRect();
+  return bottom >= -viewHeight() && top <= 2 * viewHeight();
 }
 
 /** Whether the element is in a pinned one of less than half the view's height, or is no longer in the page. */

@@ -188,6 +188,7 @@ describe.concurrent('scrolling through', () => {
       18,
     ],
     ['reacts', '<p>0</p>', "document.querySelector('p').textContent = scrollY", 18],
+    ['changes far above', '<p>0</p>', "if (scrollY > 2000) document.querySelector('p').textContent = scrollY", 10],
   ])('scrolls by a view as long as the page %s', async (_page, part, act, steps) => {
     const html = `<!doctype html><body class="same">${style('div{height:500px}nav{position:fixed;top:0;opacity:0.9;transition:opacity 9s}p{position:absolute;top:0}')}${part}${divs(12)}
       <script>addEventListener('scroll', () => { ${act} })</script>`;
@@ -210,7 +211,7 @@ describe.concurrent('scrolling through', () => {
   });
 
   it('keeps what it has scrolled through when the time ends while it goes back', async () => {
-    const html = `<!doctype html>${style('body{height:6000px}')}<p></p><script>
+    const html = `<!doctype html>${style('body{height:6000px}p{position:absolute;top:5900px}')}<p></p><script>
       const busy = (ms) => { for (const end = performance.now() + ms; performance.now() < end; ); };
       addEventListener('scroll', () => {
         const p = document.querySelector('p');
