@@ -120,6 +120,19 @@ export function contentWidth(): number {
   return pageScroller().scrollWidth;
 }
 
+let flow: CSSStyleSheet | null = null;
+
+/** Lays the document out at this width in CSS px; null for that of the viewport. */
+export function setWidth(width: number | null): void {
+  flow ??= sheetOf('');
+  flow.replaceSync(
+    width === null
+      ? ''
+      : `html { box-sizing: border-box !important; width: ${width}px !important; min-width: 0 !important; max-width: none !important }`,
+  );
+  keepAdopted([flow]);
+}
+
 /** Prevents the browser from shrinking a page that is wider than the paper. */
 export function keepWidth(): void {
   adopt('html, body { overflow-x: clip !important }');

@@ -217,18 +217,24 @@ export async function prepareToPrint(
   if (!isStill) await keepMissing(timed, page, monotonicNow() + (deadline - monotonicNow()) / 2);
   await emulate();
   if (isStill) return false;
-  if (pdf !== null) {
-    const sheet = sheetOf(pdf, await page.call('print.ownPage'));
-    const width = Math.round((sheet.contentWidth * CSS_PX_PER_INCH) / pdf.scale);
-    if (isOnPaper(sheet) && width > 0) await setDensity(page, { ...view, width, isMobile: false });
-  }
+  const sheet = pdf === null ? null : sheetOf(pdf, await page.call('print.ownPage'));
+  const width = sheet === null || pdf === null ? 0 : (sheet.contentWidth * CSS_PX_PER_INCH) / pdf.scale;
+  const onPaper = sheet !== null && isOnPaper(sheet) && Math.round(width) > 0;
+  if (onPaper) await layOut(page, { view, width, media: width * sheet.mediaShare });
   const since = performance.now();
   await page.call('print.announce', 'beforeprint');
-  await advanceTime(timed, BEFORE_PRINT_MS, {
-    realMs: BEFORE_PRINT_MAX_MS,
-    sliceMs: BEFORE_PRINT_MS / 2,
-    holds: false,
-  });
+  const react = () =>
+    advanceTime(timed, BEFORE_PRINT_MS, { realMs: BEFORE_PRINT_MAX_MS, sliceMs: BEFORE_PRINT_MS / 2, holds: false });
+  await react();
+  if (onPaper && pdf?.fitWidth === true) {
+    const content = Math.min(await page.call('print.contentWidth'), widest(width, pdf.scale));
+    if (content > width * TOLERANCE) {
+      // Media queries are told of the paper, not of the width to which Chromium shrinks the page by itself.
+      const media = Math.max(width, content / CHROMIUM_SHRINK_MAX) * sheet.mediaShare;
+      await layOut(page, { view, width: content, media });
+      await react();
+    }
+  }
   if (await page.call('scrollers.hasExpanded')) await fitScrollers(timed, page, since);
   return true;
 }
@@ -256,7 +262,7 @@ export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<P
   const { page, deadline } = task;
   task.pdfs.prepare();
   const leftMs = deadline - monotonicNow();
-  const [, ...hides] = await page.callAll(['print.endTransitions'], ...LACKS);
+  const [, , ...hides] = await page.callAll(['print.endTransitions'], ['print.setWidth', null], ...LACKS);
   const lacks = hides.includes(true);
   await setDensity(page, task.options.view);
   const [hasFixed, { pageHeight }, own] = await page.callAll(
@@ -412,9 +418,10 @@ async function printOnOne(
   const { page, options } = task;
   const scale = fit.fitted?.scale ?? fit.scale;
   await page.call('print.ignoreBreaks');
-  await layOut(task, (sheet.contentWidth * CSS_PX_PER_INCH) / scale);
+  const width = (sheet.contentWidth * CSS_PX_PER_INCH) / scale;
+  await layOut(page, { view: options.view, width, media: width * sheet.mediaShare, scale: MEASURE_SCALE });
   const { pageHeight } = await page.call('scroll.measure');
-  await setDensity(page, options.view);
+  await layOutInView(task, sheet);
   const { top, bottom } = pdf.margin;
   for (const room of [1, MORE_ROOM]) {
     // A point more, since Chromium rounds the paper to whole points (puppeteer#2278).
@@ -523,15 +530,15 @@ interface Fit extends Pick<Picture, 'fitted'> {
 async function fitWidth(task: PictureTask, { scale, sheet }: { scale: number; sheet: Sheet }): Promise<Fit> {
   if (!isOnPaper(sheet)) return { scale, hasWide: false };
   const paper = (sheet.contentWidth * CSS_PX_PER_INCH) / scale;
-  const widest = (paper * scale * CHROMIUM_SHRINK_MAX) / PDF_SCALE.min;
+  const most = widest(paper, scale);
   let width = paper;
-  let { content, hasWide } = await measureOnPaper(task, width);
+  let { content, hasWide } = await measureOnPaper(task, sheet, width);
   const first = content / paper;
-  for (let measures = 1; measures < MEASURES_MAX && content > width * TOLERANCE && width < widest; measures++) {
-    width = Math.min(content, widest);
-    ({ content, hasWide } = await measureOnPaper(task, width));
+  for (let measures = 1; measures < MEASURES_MAX && content > width * TOLERANCE && width < most; measures++) {
+    width = Math.min(content, most);
+    ({ content, hasWide } = await measureOnPaper(task, sheet, width));
   }
-  await setDensity(task.page, task.options.view);
+  await layOutInView(task, sheet);
   if (width === paper && sheet.shrink <= TOLERANCE) return { scale, hasWide };
   const neverFits = width > paper && content / width > first * SAME_FACTOR;
   const shrink = neverFits ? Math.min(first, CHROMIUM_SHRINK_MAX) : width / paper;
@@ -558,19 +565,38 @@ function toPx(inches: number, { fitted, scale }: Fit): number {
   return Math.round((inches * CSS_PX_PER_INCH) / (fitted?.scale ?? scale));
 }
 
-/** Lays the page out at this width, in CSS px, as on paper. */
-async function layOut({ page, options }: PictureTask, width: number): Promise<void> {
-  await setDensity(
-    page,
-    { ...options.view, width: Math.max(1, Math.round(width)), isMobile: false },
-    { scale: MEASURE_SCALE },
-  );
+/** The greatest width, in CSS px, at which a page is laid out to fit a paper of this width. */
+function widest(paper: number, scale: number): number {
+  return (paper * scale * CHROMIUM_SHRINK_MAX) / PDF_SCALE.min;
+}
+
+/**
+ * Lays the page out at this width, in CSS px, as on paper.
+ * @param options.media the width that its media queries are told, in CSS px
+ * @param options.scale of the picture of the view, which need not be drawn to be measured
+ */
+async function layOut(
+  page: BoundedPage,
+  { view, width, media, scale }: { view: View; width: number; media: number; scale?: number },
+): Promise<void> {
+  const [flow = 1, shown = 1] = [width, media].map((px) => Math.max(1, Math.round(px)));
+  await setDensity(page, { ...view, width: shown, isMobile: false }, scale === undefined ? {} : { scale });
+  if (flow !== shown) await page.call('print.setWidth', flow);
+}
+
+/** Lays the page out as in its view. */
+async function layOutInView({ page, options }: PictureTask, { mediaShare }: Sheet): Promise<void> {
+  if (mediaShare !== 1) await page.call('print.setWidth', null);
+  await setDensity(page, options.view);
 }
 
 /** The content's width in CSS px, with the page laid out at this width as on paper, and `hasWide`. */
-async function measureOnPaper(task: PictureTask, width: number): Promise<{ content: number } & Pick<Fit, 'hasWide'>> {
-  await layOut(task, width);
-  const { page } = task;
+async function measureOnPaper(
+  { page, options }: PictureTask,
+  sheet: Sheet,
+  width: number,
+): Promise<{ content: number } & Pick<Fit, 'hasWide'>> {
+  await layOut(page, { view: options.view, width, media: width * sheet.mediaShare, scale: MEASURE_SCALE });
   const [content, hasWide] = await page.callAll(['print.contentWidth'], ['print.hasWide']);
   return { content, hasWide };
 }
@@ -584,7 +610,15 @@ interface Sheet {
   contentHeight: number;
   /** Distances from the edges of the paper to the content. */
   margins: Margins;
+  /**
+   * The width that media queries are told, as a share of the content's width: that of the request's paper, also where the page has a size
+   * of its own (Chromium 156).
+   */
+  mediaShare: number;
 }
+
+/** Sizes in other units than inches differ by less. */
+const SAME_INCHES = 0.05;
 
 /** The position of a page's content on paper. The page's own `@page` rules take precedence over the request's margins, as in Chromium. */
 export function sheetOf(pdf: Pick<PdfOption, 'paper' | 'margin' | 'preferCssPageSize'>, own: PageBox): Sheet {
@@ -592,13 +626,16 @@ export function sheetOf(pdf: Pick<PdfOption, 'paper' | 'margin' | 'preferCssPage
   const margin = onEachSide((side) => lengthToInches(own[`margin-${side}`] ?? '') ?? pdf.margin[side]);
   const contentWidth = page.width - margin.left - margin.right;
   const contentHeight = page.height - margin.top - margin.bottom;
-  if (pdf.preferCssPageSize) return { shrink: 1, contentWidth, contentHeight, margins: margin };
+  const mediaWidth = pdf.paper.width - pdf.margin.left - pdf.margin.right;
+  const mediaShare = Math.abs(page.width - pdf.paper.width) < SAME_INCHES ? 1 : mediaWidth / contentWidth;
+  const content = { contentWidth, contentHeight, mediaShare };
+  if (pdf.preferCssPageSize) return { ...content, shrink: 1, margins: margin };
   // A page of another size than the paper is centered on it, and shrunk to fit.
   const printed = Math.min(1, pdf.paper.width / page.width, pdf.paper.height / page.height);
   const aside = (pdf.paper.width - page.width * printed) / 2;
   const above = (pdf.paper.height - page.height * printed) / 2;
   const margins = onEachSide((side) => (side === 'left' || side === 'right' ? aside : above) + margin[side] * printed);
-  return { shrink: 1 / printed, contentWidth, contentHeight, margins };
+  return { ...content, shrink: 1 / printed, margins };
 }
 
 function onEachSide(marginOf: (side: Side) => number): Margins {

@@ -163,6 +163,20 @@ it('scripts that prepare a page for print are run', async () => {
   expect(seen).toContain(`width${Math.round(((210 - 20) / 25.4) * 96)}`);
 });
 
+it.each([
+  // As in Bootstrap 4. Media queries are told of A4 all the same.
+  ['that has a size of its own', '@page{size:a3}', Math.round((297 / 25.4) * 96)],
+  ['that is wider than the paper', 'b{display:block;width:1000px}', 1_000],
+])('a script draws for the width and the columns of a page %s', async (_page, rule, width) => {
+  const html = `<!doctype html><b>wide</b><div id=c></div><p id=d></p><style>body{margin:0}${rule}.many{display:none}@media(min-width:900px){.many{display:block}.one{display:none}}</style>
+    <script>new ResizeObserver(([entry]) => {
+      const columns = matchMedia('(min-width:900px)').matches ? 'many' : 'one';
+      d.innerHTML = '<span class=' + columns + '>' + columns + Math.round(entry.contentRect.width) + '</span>';
+    }).observe(c)</script>`;
+  const seen = words((await print(html)).content);
+  expect(seen).toContain(`one${width}`);
+});
+
 it('a page without scripts is printed without being scrolled through', async () => {
   const { content, scroll } = await print(`<!doctype html>${'<p>words of an article</p>'.repeat(200)}`);
   expect(scroll).toMatchObject({ steps: 0, stoppedReason: 'end_of_page' });
