@@ -56,8 +56,9 @@ export function announce(name: 'beforeprint' | 'afterprint'): void {
   dispatchEvent(new Event(name));
 }
 
-/** Ignores the breaks between pages that the page asks for. */
-export function ignoreBreaks(): void {
+/** Ignores the size of pages and the breaks between them that the page asks for. */
+export function ignorePages(): void {
+  adopt('@page { size: auto !important }');
   adopt('*, ::before, ::after { break-before: auto !important; break-after: auto !important; page: auto !important }');
 }
 

@@ -229,9 +229,7 @@ export async function prepareToPrint(
   if (onPaper && pdf?.fitWidth === true) {
     const content = Math.min(await page.call('print.contentWidth'), widest(width, pdf.scale));
     if (content > width * TOLERANCE) {
-      // Media queries are told of the paper, not of the width to which Chromium shrinks the page by itself.
-      const media = Math.max(width, content / CHROMIUM_SHRINK_MAX) * sheet.mediaShare;
-      await layOut(page, { view, width: content, media });
+      await layOut(page, { view, width: content, media: mediaWidth(content, width, sheet) });
       await react();
     }
   }
@@ -271,7 +269,7 @@ export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<P
     ['print.ownPage'],
   );
   const sheet = sheetOf(pdf, own);
-  const unfitted: Fit = { scale: pdf.scale, hasWide: false };
+  const unfitted: Fit = { scale: pdf.scale, layoutScale: pdf.scale, hasWide: false };
   const fit = pdf.fitWidth ? await fitWidth(task, { scale: pdf.scale, sheet }) : unfitted;
   if (!pdf.fitWidth) await page.call('print.keepWidth');
   const onPaper = onSheet(task, sheet, fit);
@@ -417,19 +415,23 @@ async function printOnOne(
 ): Promise<{ printed: Buffer; paper: PdfOption['paper'] }> {
   const { page, options } = task;
   const scale = fit.fitted?.scale ?? fit.scale;
-  await page.call('print.ignoreBreaks');
-  const width = (sheet.contentWidth * CSS_PX_PER_INCH) / scale;
-  await layOut(page, { view: options.view, width, media: width * sheet.mediaShare, scale: MEASURE_SCALE });
+  await page.call('print.ignorePages');
+  const [paper, width] = [pdf.scale, fit.layoutScale].map((one) => (sheet.contentWidth * CSS_PX_PER_INCH) / one) as [
+    number,
+    number,
+  ];
+  await layOut(page, { view: options.view, width, media: mediaWidth(width, paper, sheet), scale: MEASURE_SCALE });
   const { pageHeight } = await page.call('scroll.measure');
-  await layOutInView(task, sheet);
-  const { top, bottom } = pdf.margin;
+  await page.call('print.setWidth', null);
+  await setDensity(page, options.view);
+  const { top, bottom } = sheet.margins;
   for (const room of [1, MORE_ROOM]) {
     // A point more, since Chromium rounds the paper to whole points (puppeteer#2278).
     const height = ((pageHeight * scale) / CSS_PX_PER_INCH) * room + top + bottom + 1 / 72;
     if (height > PDF_PAPER_INCHES.max) break;
-    const paper = { ...pdf.paper, height: Math.max(height, PDF_PAPER_INCHES.min) };
-    const { content, pages } = await edit(task, await print({ ...pdf, paper }), {});
-    if (pages <= 1) return { printed: content, paper };
+    const one = { ...pdf.paper, height: Math.max(height, PDF_PAPER_INCHES.min) };
+    const { content, pages } = await edit(task, await print({ ...pdf, paper: one }), {});
+    if (pages <= 1) return { printed: content, paper: one };
   }
   throw refusedField(
     'pdf.single_page',
@@ -518,7 +520,10 @@ const TOLERANCE = 1.01;
 const SAME_FACTOR = 0.9;
 
 interface Fit extends Pick<Picture, 'fitted'> {
+  /** The scale that is asked of the browser. */
   scale: number;
+  /** The scale at which the page is laid out, which also has the browser's own shrinking, but not that of the page's own size. */
+  layoutScale: number;
   /** Whether tables or code are in boxes that scroll where the page is as narrow as the paper. */
   hasWide: boolean;
 }
@@ -528,22 +533,24 @@ interface Fit extends Pick<Picture, 'fitted'> {
  * paper best; `fitted` is the resulting scale.
  */
 async function fitWidth(task: PictureTask, { scale, sheet }: { scale: number; sheet: Sheet }): Promise<Fit> {
-  if (!isOnPaper(sheet)) return { scale, hasWide: false };
+  if (!isOnPaper(sheet)) return { scale, layoutScale: scale, hasWide: false };
   const paper = (sheet.contentWidth * CSS_PX_PER_INCH) / scale;
   const most = widest(paper, scale);
   let width = paper;
-  let { content, hasWide } = await measureOnPaper(task, sheet, width);
+  let { content, hasWide } = await measureOnPaper(task, { width, media: mediaWidth(width, paper, sheet) });
   const first = content / paper;
   for (let measures = 1; measures < MEASURES_MAX && content > width * TOLERANCE && width < most; measures++) {
     width = Math.min(content, most);
-    ({ content, hasWide } = await measureOnPaper(task, sheet, width));
+    ({ content, hasWide } = await measureOnPaper(task, { width, media: mediaWidth(width, paper, sheet) }));
   }
-  await layOutInView(task, sheet);
-  if (width === paper && sheet.shrink <= TOLERANCE) return { scale, hasWide };
+  if (width !== paper || sheet.mediaShare !== 1) await task.page.call('print.setWidth', null);
+  await setDensity(task.page, task.options.view);
+  if (width === paper && sheet.shrink <= TOLERANCE) return { scale, layoutScale: scale, hasWide };
   const neverFits = width > paper && content / width > first * SAME_FACTOR;
   const shrink = neverFits ? Math.min(first, CHROMIUM_SHRINK_MAX) : width / paper;
   return {
     hasWide,
+    layoutScale: scale / shrink,
     scale: shrink <= CHROMIUM_SHRINK_MAX ? scale : Math.max(PDF_SCALE.min, scale / shrink),
     fitted: { scale: scale / shrink / sheet.shrink, isCut: content > width * TOLERANCE },
   };
@@ -561,8 +568,8 @@ function onSheet({ options }: PictureTask, sheet: Sheet, fit: Fit): View {
 }
 
 /** Whole CSS px of a page that is scaled to its paper. */
-function toPx(inches: number, { fitted, scale }: Fit): number {
-  return Math.round((inches * CSS_PX_PER_INCH) / (fitted?.scale ?? scale));
+function toPx(inches: number, { layoutScale }: Fit): number {
+  return Math.round((inches * CSS_PX_PER_INCH) / layoutScale);
 }
 
 /** The greatest width, in CSS px, at which a page is laid out to fit a paper of this width. */
@@ -584,19 +591,20 @@ async function layOut(
   if (flow !== shown) await page.call('print.setWidth', flow);
 }
 
-/** Lays the page out as in its view. */
-async function layOutInView({ page, options }: PictureTask, { mediaShare }: Sheet): Promise<void> {
-  if (mediaShare !== 1) await page.call('print.setWidth', null);
-  await setDensity(page, options.view);
+/**
+ * The width that media queries are told in a page that is laid out at `width` to fit a paper of another one, all in CSS px. Chromium
+ * shrinks the page by itself without telling them.
+ */
+function mediaWidth(width: number, paper: number, { mediaShare }: Sheet): number {
+  return Math.max(paper, width / CHROMIUM_SHRINK_MAX) * mediaShare;
 }
 
 /** The content's width in CSS px, with the page laid out at this width as on paper, and `hasWide`. */
 async function measureOnPaper(
   { page, options }: PictureTask,
-  sheet: Sheet,
-  width: number,
+  widths: { width: number; media: number },
 ): Promise<{ content: number } & Pick<Fit, 'hasWide'>> {
-  await layOut(page, { view: options.view, width, media: width * sheet.mediaShare, scale: MEASURE_SCALE });
+  await layOut(page, { view: options.view, ...widths, scale: MEASURE_SCALE });
   const [content, hasWide] = await page.callAll(['print.contentWidth'], ['print.hasWide']);
   return { content, hasWide };
 }
@@ -620,9 +628,15 @@ interface Sheet {
 /** Sizes in other units than inches differ by less. */
 const SAME_INCHES = 0.05;
 
-/** The position of a page's content on paper. The page's own `@page` rules take precedence over the request's margins, as in Chromium. */
-export function sheetOf(pdf: Pick<PdfOption, 'paper' | 'margin' | 'preferCssPageSize'>, own: PageBox): Sheet {
-  const page = sizeOf(own.size, pdf.paper) ?? pdf.paper;
+/**
+ * The position of a page's content on paper. The page's own `@page` rules take precedence over the request's margins, as in Chromium.
+ * A single page is as high as its content, whatever size the page has.
+ */
+export function sheetOf(
+  pdf: Pick<PdfOption, 'paper' | 'margin' | 'preferCssPageSize' | 'singlePage'>,
+  own: PageBox,
+): Sheet {
+  const page = (pdf.singlePage === true ? null : sizeOf(own.size, pdf.paper)) ?? pdf.paper;
   const margin = onEachSide((side) => lengthToInches(own[`margin-${side}`] ?? '') ?? pdf.margin[side]);
   const contentWidth = page.width - margin.left - margin.right;
   const contentHeight = page.height - margin.top - margin.bottom;

@@ -177,6 +177,27 @@ it.each([
   expect(seen).toContain(`one${width}`);
 });
 
+it('a page of its own size that is also wider than the paper is printed on one', async () => {
+  const rules =
+    '@page{size:a3}body{margin:0;min-width:992px}b{display:block;height:900px}@media(min-width:900px){b{height:100px}}';
+  const { content } = await print(`<!doctype html><style>${rules}</style><b>first</b><b>last</b>`, {
+    single_page: true,
+  });
+  expect((await editPdf({ content, edits: {} })).pages).toBe(1);
+  expect(words(content).match(/\w+/g)).toEqual(['first', 'last']);
+});
+
+it('a page of its own size is not shrunk for what is pinned to its right edge', async () => {
+  const html = `<!doctype html><style>@page{size:a3}body{margin:0;height:3000px}nav,p{position:fixed;top:0;right:0;width:40px;height:40px;background:rgb(1,2,3)}p{position:static;width:500px}</style>
+    <nav>menu</nav><p>words</p><script>addEventListener('scroll', () => {})</script>`;
+  const colorAt = await colorsOf((await print(html)).content);
+  // A3 on A4, in CSS px of A4: the right half of the 500 px, and beyond.
+  expect([340, 370].map((left) => colorAt(left, 15))).toEqual([
+    [1, 2, 3],
+    [255, 255, 255],
+  ]);
+});
+
 it('a page without scripts is printed without being scrolled through', async () => {
   const { content, scroll } = await print(`<!doctype html>${'<p>words of an article</p>'.repeat(200)}`);
   expect(scroll).toMatchObject({ steps: 0, stoppedReason: 'end_of_page' });

@@ -56,6 +56,10 @@ it.each([
   expect(sheetOf(PAPER, own)).toMatchObject(sheet);
 });
 
+it('the page has no size of its own on a single page', () => {
+  expect(sheetOf({ ...PAPER, singlePage: true }, { size: '16in 20in' })).toMatchObject({ shrink: 1, contentWidth: 6 });
+});
+
 it("the page’s own size is the paper's if it is preferred", () => {
   expect(sheetOf({ ...PAPER, preferCssPageSize: true }, { size: 'tabloid' })).toMatchObject({
     shrink: 1,
