@@ -123,15 +123,17 @@ export function contentWidth(): number {
 
 let flow: CSSStyleSheet | null = null;
 
-/** Lays the document out at this width in CSS px; null for that of the viewport. */
+/**
+ * Lays the document out at this width in CSS px, and tells its scripts; null for the width of the viewport. A document that limits its own
+ * width keeps it.
+ */
 export function setWidth(width: number | null): void {
   flow ??= sheetOf('');
-  flow.replaceSync(
-    width === null
-      ? ''
-      : `html { box-sizing: border-box !important; width: ${width}px !important; min-width: 0 !important; max-width: none !important }`,
-  );
+  flow.replaceSync('');
+  if (width === null || getComputedStyle(documentProperty('documentElement')).maxWidth !== 'none') return;
+  flow.replaceSync(`html { box-sizing: border-box !important; width: ${width}px !important; min-width: 0 !important }`);
   keepAdopted([flow]);
+  dispatchEvent(new Event('resize'));
 }
 
 /** Prevents the browser from shrinking a page that is wider than the paper. */

@@ -169,12 +169,14 @@ it.each([
   ['that is wider than the paper', 'b{display:block;width:1000px}', 1_000],
 ])('a script draws for the width and the columns of a page %s', async (_page, rule, width) => {
   const html = `<!doctype html><b>wide</b><div id=c></div><p id=d></p><style>body{margin:0}${rule}.many{display:none}@media(min-width:900px){.many{display:block}.one{display:none}}</style>
-    <script>new ResizeObserver(([entry]) => {
+    <p id=e></p><script>new ResizeObserver(([entry]) => {
       const columns = matchMedia('(min-width:900px)').matches ? 'many' : 'one';
       d.innerHTML = '<span class=' + columns + '>' + columns + Math.round(entry.contentRect.width) + '</span>';
-    }).observe(c)</script>`;
+    }).observe(c);
+    addEventListener('resize', () => { e.textContent = 'resized' + c.clientWidth })</script>`;
   const seen = words((await print(html)).content);
   expect(seen).toContain(`one${width}`);
+  expect(seen).toContain(`resized${width}`);
 });
 
 it('a page of its own size that is also wider than the paper is printed on one', async () => {
