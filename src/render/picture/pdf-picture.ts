@@ -619,8 +619,8 @@ interface Sheet {
   /** Distances from the edges of the paper to the content. */
   margins: Margins;
   /**
-   * The width that media queries are told, as a share of the content's width: that of the request's paper, also where the page has a size
-   * of its own (Chromium 156).
+   * The width that media queries are told, as a share of the content's width: that of the request's paper, also where the page has a larger
+   * size of its own (Chromium 156).
    */
   mediaShare: number;
 }
@@ -640,8 +640,9 @@ export function sheetOf(
   const margin = onEachSide((side) => lengthToInches(own[`margin-${side}`] ?? '') ?? pdf.margin[side]);
   const contentWidth = page.width - margin.left - margin.right;
   const contentHeight = page.height - margin.top - margin.bottom;
-  const mediaWidth = pdf.paper.width - pdf.margin.left - pdf.margin.right;
-  const mediaShare = Math.abs(page.width - pdf.paper.width) < SAME_INCHES ? 1 : mediaWidth / contentWidth;
+  const toldWidth = pdf.paper.width - pdf.margin.left - pdf.margin.right;
+  // The width of content is not known in a viewport that is wider than it.
+  const mediaShare = page.width < pdf.paper.width + SAME_INCHES ? 1 : Math.min(1, toldWidth / contentWidth);
   const content = { contentWidth, contentHeight, mediaShare };
   if (pdf.preferCssPageSize) return { ...content, shrink: 1, margins: margin };
   // A page of another size than the paper is centered on it, and shrunk to fit.

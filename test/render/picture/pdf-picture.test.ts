@@ -43,7 +43,11 @@ it.each([
     { contentWidth: 5, mediaShare: 1, margins: { left: 2, right: 1, top: 0.5 } },
   ],
   ['a margin that depends on the paper', { 'margin-left': '10%' }, { contentWidth: 6, margins: { left: 1 } }],
-  ['a smaller size', { size: '4in 6in' }, { shrink: 1, contentWidth: 2, margins: { left: 3, right: 3, top: 3 } }],
+  [
+    'a smaller size',
+    { size: '4in 6in' },
+    { shrink: 1, contentWidth: 2, mediaShare: 1, margins: { left: 3, right: 3, top: 3 } },
+  ],
   [
     'a larger size',
     { size: '16in 20in' },
