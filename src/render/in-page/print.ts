@@ -124,16 +124,19 @@ export function contentWidth(): number {
 let flow: CSSStyleSheet | null = null;
 
 /**
- * Lays the document out at this width in CSS px, and tells its scripts; null for the width of the viewport. A document that limits its own
- * width keeps it.
+ * Lays a document that fills its viewport out at this width in CSS px instead; null for that of the viewport.
+ * @returns whether it has that width: one that has a width, margins or a zoom of its own keeps them
  */
-export function setWidth(width: number | null): void {
+export function setWidth(width: number | null): boolean {
   flow ??= sheetOf('');
   flow.replaceSync('');
-  if (width === null || getComputedStyle(documentProperty('documentElement')).maxWidth !== 'none') return;
-  flow.replaceSync(`html { box-sizing: border-box !important; width: ${width}px !important; min-width: 0 !important }`);
+  const root = documentProperty('documentElement');
+  const fills = Math.abs(root.getBoundingClientRect().width - innerWidth) < 1;
+  if (width === null || !fills || getComputedStyle(root).zoom !== '1') return false;
+  const rules = `box-sizing: border-box !important; width: ${width}px !important; min-width: 0 !important; max-width: none !important`;
+  flow.replaceSync(`html:root:root { ${rules} }`);
   keepAdopted([flow]);
-  dispatchEvent(new Event('resize'));
+  return true;
 }
 
 /** Prevents the browser from shrinking a page that is wider than the paper. */

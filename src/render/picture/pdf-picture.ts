@@ -220,16 +220,21 @@ export async function prepareToPrint(
   const sheet = pdf === null ? null : sheetOf(pdf, await page.call('print.ownPage'));
   const width = sheet === null || pdf === null ? 0 : (sheet.contentWidth * CSS_PX_PER_INCH) / pdf.scale;
   const onPaper = sheet !== null && isOnPaper(sheet) && Math.round(width) > 0;
-  if (onPaper) await layOut(page, { view, width, media: width * sheet.mediaShare });
+  if (onPaper) {
+    const isSet = sheet.mediaShare !== 1 && (await page.call('print.setWidth', Math.round(width)));
+    const told = Math.max(1, Math.round(isSet ? width * sheet.mediaShare : width));
+    await setDensity(page, { ...view, width: told, isMobile: false });
+  }
   const since = performance.now();
   await page.call('print.announce', 'beforeprint');
   const react = () =>
     advanceTime(timed, BEFORE_PRINT_MS, { realMs: BEFORE_PRINT_MAX_MS, sliceMs: BEFORE_PRINT_MS / 2, holds: false });
   await react();
   if (onPaper && pdf?.fitWidth === true) {
-    const content = Math.min(await page.call('print.contentWidth'), widest(width, pdf.scale));
-    if (content > width * TOLERANCE) {
-      await layOut(page, { view, width: content, media: mediaWidth(content, width, sheet) });
+    const content = await page.call('print.contentWidth');
+    // Chromium shrinks the page by itself. Its media queries and its window remain as they are.
+    if (content > width * TOLERANCE && content <= width * CHROMIUM_SHRINK_MAX) {
+      await page.call('print.setWidth', content);
       await react();
     }
   }
@@ -413,25 +418,24 @@ async function printOnOne(
   pdf: PdfOption,
   { sheet, fit, print }: { sheet: Sheet; fit: Fit; print: Print },
 ): Promise<{ printed: Buffer; paper: PdfOption['paper'] }> {
-  const { page, options } = task;
   const scale = fit.fitted?.scale ?? fit.scale;
-  await page.call('print.ignorePages');
+  await task.page.call('print.ignorePages');
   const [paper, width] = [pdf.scale, fit.layoutScale].map((one) => (sheet.contentWidth * CSS_PX_PER_INCH) / one) as [
     number,
     number,
   ];
-  await layOut(page, { view: options.view, width, media: mediaWidth(width, paper, sheet), scale: MEASURE_SCALE });
-  const { pageHeight } = await page.call('scroll.measure');
-  await page.call('print.setWidth', null);
-  await setDensity(page, options.view);
   const { top, bottom } = sheet.margins;
-  for (const room of [1, MORE_ROOM]) {
-    // A point more, since Chromium rounds the paper to whole points (puppeteer#2278).
-    const height = ((pageHeight * scale) / CSS_PX_PER_INCH) * room + top + bottom + 1 / 72;
-    if (height > PDF_PAPER_INCHES.max) break;
-    const one = { ...pdf.paper, height: Math.max(height, PDF_PAPER_INCHES.min) };
-    const { content, pages } = await edit(task, await print({ ...pdf, paper: one }), {});
-    if (pages <= 1) return { printed: content, paper: one };
+  // Media queries are told the width of the paper even if Chromium then shrinks the page by itself.
+  for (const media of width > paper && width <= paper * CHROMIUM_SHRINK_MAX ? [width, paper] : [width]) {
+    const pageHeight = await heightOnPaper(task, { width, media });
+    for (const room of [1, MORE_ROOM]) {
+      // A point more, since Chromium rounds the paper to whole points (puppeteer#2278).
+      const height = ((pageHeight * scale) / CSS_PX_PER_INCH) * room + top + bottom + 1 / 72;
+      if (height > PDF_PAPER_INCHES.max) break;
+      const one = { ...pdf.paper, height: Math.max(height, PDF_PAPER_INCHES.min) };
+      const { content, pages } = await edit(task, await print({ ...pdf, paper: one }), {});
+      if (pages <= 1) return { printed: content, paper: one };
+    }
   }
   throw refusedField(
     'pdf.single_page',
@@ -535,15 +539,14 @@ interface Fit extends Pick<Picture, 'fitted'> {
 async function fitWidth(task: PictureTask, { scale, sheet }: { scale: number; sheet: Sheet }): Promise<Fit> {
   if (!isOnPaper(sheet)) return { scale, layoutScale: scale, hasWide: false };
   const paper = (sheet.contentWidth * CSS_PX_PER_INCH) / scale;
-  const most = widest(paper, scale);
+  const widest = (paper * scale * CHROMIUM_SHRINK_MAX) / PDF_SCALE.min;
   let width = paper;
-  let { content, hasWide } = await measureOnPaper(task, { width, media: mediaWidth(width, paper, sheet) });
+  let { content, hasWide } = await measureOnPaper(task, width);
   const first = content / paper;
-  for (let measures = 1; measures < MEASURES_MAX && content > width * TOLERANCE && width < most; measures++) {
-    width = Math.min(content, most);
-    ({ content, hasWide } = await measureOnPaper(task, { width, media: mediaWidth(width, paper, sheet) }));
+  for (let measures = 1; measures < MEASURES_MAX && content > width * TOLERANCE && width < widest; measures++) {
+    width = Math.min(content, widest);
+    ({ content, hasWide } = await measureOnPaper(task, width));
   }
-  if (width !== paper || sheet.mediaShare !== 1) await task.page.call('print.setWidth', null);
   await setDensity(task.page, task.options.view);
   if (width === paper && sheet.shrink <= TOLERANCE) return { scale, layoutScale: scale, hasWide };
   const neverFits = width > paper && content / width > first * SAME_FACTOR;
@@ -572,41 +575,34 @@ function toPx(inches: number, { layoutScale }: Fit): number {
   return Math.round((inches * CSS_PX_PER_INCH) / layoutScale);
 }
 
-/** The greatest width, in CSS px, at which a page is laid out to fit a paper of this width. */
-function widest(paper: number, scale: number): number {
-  return (paper * scale * CHROMIUM_SHRINK_MAX) / PDF_SCALE.min;
-}
-
-/**
- * Lays the page out at this width, in CSS px, as on paper.
- * @param options.media the width that its media queries are told, in CSS px
- * @param options.scale of the picture of the view, which need not be drawn to be measured
- */
-async function layOut(
-  page: BoundedPage,
-  { view, width, media, scale }: { view: View; width: number; media: number; scale?: number },
-): Promise<void> {
-  const [flow = 1, shown = 1] = [width, media].map((px) => Math.max(1, Math.round(px)));
-  await setDensity(page, { ...view, width: shown, isMobile: false }, scale === undefined ? {} : { scale });
-  if (flow !== shown) await page.call('print.setWidth', flow);
-}
-
-/**
- * The width that media queries are told in a page that is laid out at `width` to fit a paper of another one, all in CSS px. Chromium
- * shrinks the page by itself without telling them.
- */
-function mediaWidth(width: number, paper: number, { mediaShare }: Sheet): number {
-  return Math.max(paper, width / CHROMIUM_SHRINK_MAX) * mediaShare;
+/** Lays the page out at this width, in CSS px, as on paper. */
+async function layOut({ page, options }: PictureTask, width: number): Promise<void> {
+  await setDensity(
+    page,
+    { ...options.view, width: Math.max(1, Math.round(width)), isMobile: false },
+    { scale: MEASURE_SCALE },
+  );
 }
 
 /** The content's width in CSS px, with the page laid out at this width as on paper, and `hasWide`. */
-async function measureOnPaper(
-  { page, options }: PictureTask,
-  widths: { width: number; media: number },
-): Promise<{ content: number } & Pick<Fit, 'hasWide'>> {
-  await layOut(page, { view: options.view, ...widths, scale: MEASURE_SCALE });
-  const [content, hasWide] = await page.callAll(['print.contentWidth'], ['print.hasWide']);
+async function measureOnPaper(task: PictureTask, width: number): Promise<{ content: number } & Pick<Fit, 'hasWide'>> {
+  await layOut(task, width);
+  const [content, hasWide] = await task.page.callAll(['print.contentWidth'], ['print.hasWide']);
   return { content, hasWide };
+}
+
+/**
+ * The page's height in CSS px, with the page laid out at this width as on paper.
+ * @param options.media the width that media queries are told, in CSS px
+ */
+async function heightOnPaper(task: PictureTask, { width, media }: { width: number; media: number }): Promise<number> {
+  const { page, options } = task;
+  await layOut(task, media);
+  if (media !== width) await page.call('print.setWidth', Math.round(width));
+  const { pageHeight } = await page.call('scroll.measure');
+  if (media !== width) await page.call('print.setWidth', null);
+  await setDensity(page, options.view);
+  return pageHeight;
 }
 
 /** The layout of a page on paper, in inches. */
@@ -625,8 +621,8 @@ interface Sheet {
   mediaShare: number;
 }
 
-/** Sizes in other units than inches differ by less. */
-const SAME_INCHES = 0.05;
+/** A page that is wider than the paper by less, such as letter on A4, has the same columns. */
+const LARGER = 1.1;
 
 /**
  * The position of a page's content on paper. The page's own `@page` rules take precedence over the request's margins, as in Chromium.
@@ -641,8 +637,7 @@ export function sheetOf(
   const contentWidth = page.width - margin.left - margin.right;
   const contentHeight = page.height - margin.top - margin.bottom;
   const toldWidth = pdf.paper.width - pdf.margin.left - pdf.margin.right;
-  // The width of content is not known in a viewport that is wider than it.
-  const mediaShare = page.width < pdf.paper.width + SAME_INCHES ? 1 : Math.min(1, toldWidth / contentWidth);
+  const mediaShare = page.width < pdf.paper.width * LARGER ? 1 : Math.min(1, toldWidth / contentWidth);
   const content = { contentWidth, contentHeight, mediaShare };
   if (pdf.preferCssPageSize) return { ...content, shrink: 1, margins: margin };
   // A page of another size than the paper is centered on it, and shrunk to fit.
