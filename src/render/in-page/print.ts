@@ -128,11 +128,12 @@ let flow: CSSStyleSheet | null = null;
  * @returns whether it has that width: one that has a width, margins or a zoom of its own keeps them
  */
 export function setWidth(width: number | null): boolean {
-  flow ??= sheetOf('');
-  flow.replaceSync('');
+  flow?.replaceSync('');
+  if (width === null) return false;
   const root = documentProperty('documentElement');
   const fills = Math.abs(root.getBoundingClientRect().width - innerWidth) < 1;
-  if (width === null || !fills || getComputedStyle(root).zoom !== '1') return false;
+  if (!fills || getComputedStyle(root).zoom !== '1') return false;
+  flow ??= sheetOf('');
   const rules = `box-sizing: border-box !important; width: ${width}px !important; min-width: 0 !important; max-width: none !important`;
   flow.replaceSync(`html:root:root { ${rules} }`);
   keepAdopted([flow]);

@@ -274,14 +274,14 @@ export async function takePagedPdf(task: PictureTask, pdf: PdfOption): Promise<P
     ['print.ownPage'],
   );
   const sheet = sheetOf(pdf, own);
-  const unfitted: Fit = { scale: pdf.scale, layoutScale: pdf.scale, hasWide: false };
+  const unfitted: Fit = { scale: pdf.scale, hasWide: false };
   const fit = pdf.fitWidth ? await fitWidth(task, { scale: pdf.scale, sheet }) : unfitted;
   if (!pdf.fitWidth) await page.call('print.keepWidth');
   const onPaper = onSheet(task, sheet, fit);
   if (hasFixed || fit.hasWide) {
     await setDensity(
       page,
-      { ...onPaper, height: Math.max(1, toPx(sheet.contentHeight, fit)) },
+      { ...onPaper, height: Math.max(1, toPx(sheet.contentHeight, sheet, fit)) },
       { scale: MEASURE_SCALE },
     );
     await page.call('print.arrangeOnPaper');
@@ -420,10 +420,8 @@ async function printOnOne(
 ): Promise<{ printed: Buffer; paper: PdfOption['paper'] }> {
   const scale = fit.fitted?.scale ?? fit.scale;
   await task.page.call('print.ignorePages');
-  const [paper, width] = [pdf.scale, fit.layoutScale].map((one) => (sheet.contentWidth * CSS_PX_PER_INCH) / one) as [
-    number,
-    number,
-  ];
+  const paper = Math.round((sheet.contentWidth * CSS_PX_PER_INCH) / pdf.scale);
+  const width = toPx(sheet.contentWidth, sheet, fit);
   const { top, bottom } = sheet.margins;
   // Media queries are told the width of the paper even if Chromium then shrinks the page by itself.
   for (const media of width > paper && width <= paper * CHROMIUM_SHRINK_MAX ? [width, paper] : [width]) {
@@ -526,8 +524,6 @@ const SAME_FACTOR = 0.9;
 interface Fit extends Pick<Picture, 'fitted'> {
   /** The scale that is asked of the browser. */
   scale: number;
-  /** The scale at which the page is laid out, which also has the browser's own shrinking, but not that of the page's own size. */
-  layoutScale: number;
   /** Whether tables or code are in boxes that scroll where the page is as narrow as the paper. */
   hasWide: boolean;
 }
@@ -537,7 +533,7 @@ interface Fit extends Pick<Picture, 'fitted'> {
  * paper best; `fitted` is the resulting scale.
  */
 async function fitWidth(task: PictureTask, { scale, sheet }: { scale: number; sheet: Sheet }): Promise<Fit> {
-  if (!isOnPaper(sheet)) return { scale, layoutScale: scale, hasWide: false };
+  if (!isOnPaper(sheet)) return { scale, hasWide: false };
   const paper = (sheet.contentWidth * CSS_PX_PER_INCH) / scale;
   const widest = (paper * scale * CHROMIUM_SHRINK_MAX) / PDF_SCALE.min;
   let width = paper;
@@ -548,12 +544,11 @@ async function fitWidth(task: PictureTask, { scale, sheet }: { scale: number; sh
     ({ content, hasWide } = await measureOnPaper(task, width));
   }
   await setDensity(task.page, task.options.view);
-  if (width === paper && sheet.shrink <= TOLERANCE) return { scale, layoutScale: scale, hasWide };
+  if (width === paper && sheet.shrink <= TOLERANCE) return { scale, hasWide };
   const neverFits = width > paper && content / width > first * SAME_FACTOR;
   const shrink = neverFits ? Math.min(first, CHROMIUM_SHRINK_MAX) : width / paper;
   return {
     hasWide,
-    layoutScale: scale / shrink,
     scale: shrink <= CHROMIUM_SHRINK_MAX ? scale : Math.max(PDF_SCALE.min, scale / shrink),
     fitted: { scale: scale / shrink / sheet.shrink, isCut: content > width * TOLERANCE },
   };
@@ -566,13 +561,13 @@ function isOnPaper({ contentWidth }: Sheet): boolean {
 
 /** The view with the width, in CSS px, at which the page is laid out on paper. */
 function onSheet({ options }: PictureTask, sheet: Sheet, fit: Fit): View {
-  const width = toPx(sheet.contentWidth, fit);
+  const width = toPx(sheet.contentWidth, sheet, fit);
   return isOnPaper(sheet) && width > 0 ? { ...options.view, width, isMobile: false } : options.view;
 }
 
-/** Whole CSS px of a page that is scaled to its paper. */
-function toPx(inches: number, { layoutScale }: Fit): number {
-  return Math.round((inches * CSS_PX_PER_INCH) / layoutScale);
+/** Whole CSS px of a page that is scaled to its sheet. `fitted` also has what makes a page of its own size fit the paper. */
+function toPx(inches: number, { shrink }: Sheet, { fitted, scale }: Fit): number {
+  return Math.round((inches * CSS_PX_PER_INCH) / (fitted === undefined ? scale : fitted.scale * shrink));
 }
 
 /** Lays the page out at this width, in CSS px, as on paper. */
